@@ -1,0 +1,53 @@
+"""choicebo learns a person's hidden objectives from the options that they keep, and asks the next question.
+
+The public names are loaded on first use, so that ``import choicebo`` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Choice": "choicebo.choices",
+    "ChoiceData": "choicebo.choices",
+    "ChoiceGP": "choicebo.model.gp",
+    "Posterior": "choicebo.model.posterior",
+    "choice_log_likelihood": "choicebo.model.likelihood",
+    "ChoiceboError": "choicebo.errors",
+    "ConvergenceWarning": "choicebo.errors",
+    "DataError": "choicebo.errors",
+    "FitInterrupted": "choicebo.errors",
+    "InvalidInput": "choicebo.errors",
+    "NumericalError": "choicebo.errors",
+    "SpaceError": "choicebo.errors",
+}
+
+__all__ = ["__version__", *sorted(_HOME)]
+
+if TYPE_CHECKING:
+    from choicebo.choices import Choice, ChoiceData
+    from choicebo.errors import (
+        ChoiceboError,
+        ConvergenceWarning,
+        DataError,
+        FitInterrupted,
+        InvalidInput,
+        NumericalError,
+        SpaceError,
+    )
+    from choicebo.model.gp import ChoiceGP
+    from choicebo.model.likelihood import choice_log_likelihood
+    from choicebo.model.posterior import Posterior
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(importlib.import_module(_HOME[name]), name)
+    raise AttributeError(f"module 'choicebo' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

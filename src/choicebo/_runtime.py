@@ -1,0 +1,66 @@
+"""What must be true of the process before numerics run: precision, threads, the compilation cache.
+
+Every module that uses JAX imports ``jax`` through ``from choicebo._runtime import jax`` or after importing this module,
+so that double precision is on before the first array exists.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import platformdirs
+
+_THREAD_VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+
+
+def limit_blas_threads() -> None:
+    """Ask BLAS for one thread per process; effective only before NumPy is loaded.
+
+    The matrices here are small (some hundred rows). On a busy two-core machine OpenBLAS's own threads made a 154 x 154
+    Cholesky factor 50 times slower. A value that the user has set is left alone.
+    """
+    for name in _THREAD_VARIABLES:
+        os.environ.setdefault(name, "1")
+
+
+def cache_folder() -> Path:
+    """Where compiled programs are kept between runs; ``CHOICEBO_CACHE`` overrides the user's cache folder."""
+    override = os.environ.get("CHOICEBO_CACHE")
+    return Path(override) if override else Path(platformdirs.user_cache_dir("choicebo"))
+
+
+def configure_jax() -> None:
+    """Switch on double precision and the persistent compilation cache. Calling it again does nothing new."""
+    import jax
+
+    jax.config.update("jax_enable_x64", True)
+    if jax.config.jax_compilation_cache_dir is None:
+        folder = cache_folder() / f"xla-{jax.__version__}"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            return  # a read-only home only costs compile time
+        jax.config.update("jax_compilation_cache_dir", str(folder))
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
+
+
+@contextlib.contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Limit BLAS to one thread inside a ``with`` block, for library use where NumPy is loaded already."""
+    if "OPENBLAS_NUM_THREADS" in os.environ and os.environ["OPENBLAS_NUM_THREADS"] == "1":
+        yield
+        return
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=1, user_api="blas"):
+        yield
+
+
+def loaded_heavy_modules() -> set[str]:
+    """The heavy modules that this process has loaded so far (used by ``doctor`` and by the import test)."""
+    heavy = {"jax", "scipy", "matplotlib", "blackjax", "optax", "pandas", "sqlalchemy", "fastapi", "torch"}
+    return heavy & set(sys.modules)

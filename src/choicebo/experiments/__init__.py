@@ -1,0 +1,1 @@
+"""The evidence: problems, simulated choosers, oracles, and the experiments of the paper."""

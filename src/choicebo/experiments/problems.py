@@ -1,0 +1,229 @@
+"""The benchmark problems of the paper's Bayesian-optimisation experiment, and its toy functions.
+
+The benchmarks are minimised as published. Here every objective is negated, so that larger is better as
+everywhere in choicebo, and the inputs live in the unit cube.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from choicebo.errors import InvalidInput
+from choicebo.pareto import hypervolume
+
+Array = NDArray[np.float64]
+
+TOY_BOUNDS = (-4.5, 4.5)
+
+# An optimiser that works at the border of the cube may step over it by rounding.
+_BORDER = 1e-9
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A multi-objective benchmark on the unit cube, to be maximised.
+
+    >>> import numpy as np
+    >>> zdt1 = problem("zdt1")
+    >>> (-zdt1.objectives(np.array([[0.25, 0.0, 0.0, 0.0]]))).tolist()
+    [[0.25, 0.5]]
+    """
+
+    name: str
+    dim: int
+    n_objectives: int
+    bounds: tuple[tuple[float, float], ...]
+    """Lower and upper end of each input of ``minimised``; the unit cube is stretched to it."""
+    reference: tuple[float, ...]
+    """Reference point of the hypervolume, in the maximised objectives."""
+    front_hypervolume: float
+    """Hypervolume of the true Pareto front."""
+    hypervolume_error: float
+    """How far the true value may lie from ``front_hypervolume``; smaller differences mean nothing."""
+    minimised: Callable[[Array], Array]
+    """The published functions: inputs within ``bounds`` (n, dim) -> values to minimise (n, n_objectives)."""
+
+    def __post_init__(self) -> None:
+        if len(self.bounds) != self.dim or any(not low < high for low, high in self.bounds):
+            raise InvalidInput(
+                f"Problem {self.name!r} has bounds {self.bounds}; "
+                f"give one (lower, upper) with lower < upper for each of its {self.dim} inputs."
+            )
+        if len(self.reference) != self.n_objectives:
+            raise InvalidInput(
+                f"Problem {self.name!r} has {self.n_objectives} objectives but a reference point of "
+                f"{len(self.reference)} numbers; give one number per objective."
+            )
+        if not (self.front_hypervolume > 0 and self.hypervolume_error > 0):
+            raise InvalidInput(
+                f"Problem {self.name!r} has front_hypervolume {self.front_hypervolume} and hypervolume_error "
+                f"{self.hypervolume_error}; both must be positive."
+            )
+
+    def objectives(self, U: ArrayLike) -> Array:
+        """Values to be maximised (n, n_objectives) at options of the unit cube, U: (n, dim).
+
+        >>> problem("kursawe").objectives([[0.5, 0.5, 0.5]]).tolist()
+        [[20.0, -0.0]]
+        """
+        options = np.asarray(U, dtype=float)
+        if options.ndim != 2 or options.shape[1] != self.dim:
+            raise InvalidInput(
+                f"Problem {self.name!r} was given an array of shape {options.shape}; "
+                f"give options as rows, shape (n, {self.dim})."
+            )
+        if not np.all((options >= -_BORDER) & (options <= 1 + _BORDER)):
+            raise InvalidInput(
+                f"Problem {self.name!r} was given values outside [0, 1] or not finite; "
+                f"give options of the unit cube, which is stretched to {self.bounds}."
+            )
+        low, high = np.array(self.bounds, dtype=float).T
+        return -self.minimised(low + np.clip(options, 0.0, 1.0) * (high - low))
+
+    def log_hypervolume_difference(self, values: ArrayLike) -> float:
+        """log10 of the hypervolume that the non-dominated rows of ``values`` (n, n_objectives) still miss.
+
+        Differences below ``hypervolume_error``, the accuracy of the true front's hypervolume, count as that.
+
+        >>> round(problem("zdt1").log_hypervolume_difference([[-11.0, -11.0]]), 4)
+        2.0816
+        """
+        points = np.asarray(values, dtype=float)
+        if points.ndim != 2 or points.shape[1] != self.n_objectives or not np.all(np.isfinite(points)):
+            raise InvalidInput(
+                f"Problem {self.name!r} was given values of shape {points.shape}; "
+                f"give finite objective values as rows, shape (n, {self.n_objectives})."
+            )
+        attained = hypervolume(points, np.array(self.reference)) if len(points) else 0.0
+        return float(np.log10(max(self.front_hypervolume - attained, self.hypervolume_error)))
+
+
+def _branin_currin(x: Array) -> Array:
+    # BoTorch's code; the formula in its docstring is misprinted.
+    x0, x1 = x.T
+    u, v = 15 * x0 - 5, 15 * x1
+    branin = (
+        (v - 5.1 / (4 * np.pi**2) * u**2 + 5 / np.pi * u - 6) ** 2
+        + 10 * (1 - 1 / (8 * np.pi)) * np.cos(u)
+        + 10
+    )
+    with np.errstate(divide="ignore"):
+        factor = 1 - np.exp(-1 / (2 * x1))
+    currin = (
+        factor * (2300 * x0**3 + 1900 * x0**2 + 2092 * x0 + 60) / (100 * x0**3 + 500 * x0**2 + 4 * x0 + 20)
+    )
+    return np.stack([branin, currin], axis=1)
+
+
+def _zdt1(x: Array) -> Array:
+    first, g = x[:, 0], 1 + 9 * x[:, 1:].mean(axis=1)
+    return np.stack([first, g * (1 - np.sqrt(first / g))], axis=1)
+
+
+def _zdt2(x: Array) -> Array:
+    first, g = x[:, 0], 1 + 9 * x[:, 1:].mean(axis=1)
+    return np.stack([first, g * (1 - (first / g) ** 2)], axis=1)
+
+
+def _dtlz1(x: Array) -> Array:
+    first, offset = x[:, 0], x[:, 1:] - 0.5
+    g = 100 * (offset.shape[1] + np.sum(offset**2 - np.cos(20 * np.pi * offset), axis=1))
+    return np.stack([0.5 * first * (1 + g), 0.5 * (1 - first) * (1 + g)], axis=1)
+
+
+def _kursawe(x: Array) -> Array:
+    # Deb's version, with sin(x^3); R's smoof has sin(x)^3 and another front.
+    f1 = np.sum(-10 * np.exp(-0.2 * np.sqrt(x[:, :-1] ** 2 + x[:, 1:] ** 2)), axis=1)
+    f2 = np.sum(np.abs(x) ** 0.8 + 5 * np.sin(x**3), axis=1)
+    return np.stack([f1, f2], axis=1)
+
+
+def _vehicle_safety(x: Array) -> Array:
+    # RE3-5-4: Liao et al. 2008, Tanabe and Ishibuchi 2020.
+    x1, x2, x3, x4, x5 = x.T
+    weight = 1640.2823 + 2.3573285 * x1 + 2.3220035 * x2 + 4.5688768 * x3 + 7.7213633 * x4 + 4.4559504 * x5
+    acceleration = (
+        6.5856 + 1.15 * x1 - 1.0427 * x2 + 0.9738 * x3 + 0.8364 * x4 - 0.3695 * x1 * x4 + 0.0861 * x1 * x5
+    )
+    acceleration += 0.3628 * x2 * x4 - 0.1106 * x1**2 - 0.3437 * x3**2 + 0.1764 * x4**2
+    intrusion = (
+        -0.0551
+        + 0.0181 * x1
+        + 0.1024 * x2
+        + 0.0421 * x3
+        - 0.0073 * x1 * x2
+        + 0.024 * x2 * x3
+        - 0.0118 * x2 * x4
+    )
+    intrusion += -0.0204 * x3 * x4 - 0.008 * x3 * x5 - 0.0241 * x2**2 + 0.0109 * x4**2
+    return np.stack([weight, acceleration, intrusion], axis=1)
+
+
+# Reference points are BoTorch's; Kursawe, which BoTorch has not, takes nadir + 0.1 (nadir - ideal), the rule
+# of BoTorch's `infer_reference_point`. BoTorch's own front hypervolumes are too low for Branin-Currin
+# (59.3601), DTLZ1 (159999.75) and Vehicle-Safety (246.8161): with them the difference can become negative.
+_ALL = (
+    Problem("branin-currin", 2, 2, ((0, 1),) * 2, (-18, -6), 59.40661, 2.5e-3, _branin_currin),
+    Problem("zdt1", 4, 2, ((0, 1),) * 4, (-11, -11), 121 - 1 / 3, 1e-9, _zdt1),
+    Problem("zdt2", 3, 2, ((0, 1),) * 3, (-11, -11), 121 - 2 / 3, 1e-9, _zdt2),
+    Problem("dtlz1", 3, 2, ((0, 1),) * 3, (-400, -400), 400**2 - 1 / 8, 1e-9, _dtlz1),
+    Problem("kursawe", 3, 2, ((-5, 5),) * 3, (13.879010, -1.162729), 39.87324, 2e-3, _kursawe),
+    Problem(
+        "vehicle-safety",
+        5,
+        3,
+        ((1, 3),) * 5,
+        (-1864.72022, -11.81993945, -0.2903999384),
+        247.371,
+        4.2e-2,
+        _vehicle_safety,
+    ),
+)
+
+PROBLEMS: dict[str, Problem] = {each.name: each for each in _ALL}
+
+
+def problem(name: str) -> Problem:
+    """The benchmark of that name; ``PROBLEMS`` lists them.
+
+    >>> problem("vehicle-safety").n_objectives
+    3
+    """
+    try:
+        return PROBLEMS[name]
+    except KeyError:
+        raise InvalidInput(f"No problem is called {name!r}; choose one of {', '.join(PROBLEMS)}.") from None
+
+
+def toy_2d(x: ArrayLike) -> Array:
+    """``g(x) = [cos 2x, -sin 2x]``, x: (n,) in [-4.5, 4.5] -> (n, 2), to be maximised.
+
+    >>> toy_2d([-1.0, 0.0, 2.0]).round(3).tolist()
+    [[-0.416, 0.909], [1.0, 0.0], [-0.654, 0.757]]
+    """
+    points = _toy_inputs(x)
+    # 0.0 - sin instead of -sin, so that the value at 0 prints as 0 and not as -0
+    return np.stack([np.cos(2 * points), 0.0 - np.sin(2 * points)], axis=1)
+
+
+def toy_1d(x: ArrayLike) -> Array:
+    """``g(x) = [cos 2x]``, x: (n,) in [-4.5, 4.5] -> (n, 1), to be maximised.
+
+    >>> toy_1d([0.0]).tolist()
+    [[1.0]]
+    """
+    return np.cos(2 * _toy_inputs(x))[:, None]
+
+
+def _toy_inputs(x: ArrayLike) -> Array:
+    points = np.asarray(x, dtype=float)
+    if points.ndim != 1 or not np.all((points >= TOY_BOUNDS[0]) & (points <= TOY_BOUNDS[1])):
+        raise InvalidInput(
+            f"A toy function was given an array of shape {points.shape}; "
+            f"give a one-dimensional array of numbers in [{TOY_BOUNDS[0]}, {TOY_BOUNDS[1]}]."
+        )
+    return points

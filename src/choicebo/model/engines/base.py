@@ -1,0 +1,101 @@
+"""What every engine is given and what it returns."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import NDArray
+
+from choicebo.errors import FitInterrupted
+from choicebo.model import inner_loop, kernels
+from choicebo.model.batching import Batch
+from choicebo.model.kernels import Hyperparameters, HyperPrior
+
+ProgressCallback = Callable[[str, float], bool | None]
+"""Called as ``progress(stage, fraction)`` while a fit runs; returning ``False`` interrupts it."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ModelSpec:
+    """The model apart from its data: everything that compiled code depends on besides array shapes."""
+
+    n_e: int
+    kernel: str = "matern32"
+    lapse: float = 0.01
+    prior: HyperPrior = HyperPrior()
+
+
+class Whitened(NamedTuple):
+    """The prior at fixed hyperparameters: ``f_d = factors[d] @ v_d`` with ``v`` standard normal."""
+
+    factors: jax.Array
+    """(n_e, options, options), output scale included."""
+
+    def latent(self, v: jax.Array) -> jax.Array:
+        """Latent values (n_e, options) of whitened ones."""
+        return jnp.einsum("dmn,dn->dm", self.factors, v)
+
+
+def whiten(spec: ModelSpec, batch: Batch, hyper: Hyperparameters) -> Whitened:
+    """The whitening factors of the prior at ``hyper``."""
+    unit = kernels.factors(spec.kernel, jnp.asarray(batch.X), jnp.asarray(batch.option_used), hyper.log_lengthscale)
+    return Whitened(jnp.exp(hyper.log_scale)[:, None, None] * unit)
+
+
+def log_posterior(spec: ModelSpec, batch: Batch, prior: Whitened, v: jax.Array) -> jax.Array:
+    """Log-density of whitened values ``v: (n_e, options)`` given the choices, up to a constant."""
+    log_prior = -0.5 * jnp.where(jnp.asarray(batch.option_used), v * v, 0.0).sum()
+    return inner_loop.log_likelihood(prior.latent(v), batch, spec.lapse) + log_prior
+
+
+class Fit(NamedTuple):
+    """What an engine found."""
+
+    hyper: Hyperparameters
+    draws: NDArray[np.float64]
+    """(chains, draws, n_e, options): latent values at the options of the batch, in units of the noise."""
+    log_evidence: float
+    """A lower bound (or approximation) of the log marginal likelihood: comparable between fits to the same data."""
+    evidence_trace: NDArray[np.float64]
+    """Its course while the hyperparameters were learned."""
+    divergences: int = 0
+    acceptance: float = 1.0
+
+
+class Engine(Protocol):
+    """One way to the posterior: settings in the object, ``(key, spec, batch)`` in, :class:`Fit` out."""
+
+    @property
+    def name(self) -> str:
+        """The name that ``ChoiceGP(engine=...)`` takes."""
+        ...
+
+    def fit(
+        self, key: jax.Array, spec: ModelSpec, batch: Batch, start: Hyperparameters | None, report: Reporter
+    ) -> Fit:
+        """Learn the hyperparameters and draw from the posterior; ``start`` is tried as one of the starting points."""
+        ...
+
+
+class Reporter:
+    """Passes progress on to the caller and stops the fit when the caller says so."""
+
+    def __init__(self, callback: ProgressCallback | None = None, low: float = 0.0, high: float = 1.0) -> None:
+        self._callback, self._low, self._high = callback, low, high
+
+    def __call__(self, stage: str, fraction: float) -> None:
+        """Report that ``fraction`` of this reporter's share is done."""
+        if self._callback is None:
+            return
+        if self._callback(stage, self._low + (self._high - self._low) * fraction) is False:
+            raise FitInterrupted(f"the fit was interrupted by its progress callback during {stage!r}")
+
+    def part(self, low: float, high: float) -> Reporter:
+        """A reporter for a part of this one's share."""
+        width = self._high - self._low
+        return Reporter(self._callback, self._low + width * low, self._low + width * high)

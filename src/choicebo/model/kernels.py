@@ -1,0 +1,112 @@
+"""Covariance functions of unit variance with one length-scale per input, and the priors of their parameters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from choicebo._runtime import configure_jax
+
+configure_jax()
+
+JITTER = 1e-6
+"""Added to the diagonal of a unit-variance covariance: far above rounding, far below anything a choice can show."""
+
+
+class Hyperparameters(NamedTuple):
+    """What the covariance functions depend on, in logarithms; one row per latent dimension."""
+
+    log_lengthscale: jax.Array
+    """(n_e, d)"""
+    log_scale: jax.Array
+    """(n_e,): standard deviation of each latent function, in units of the noise."""
+
+
+class HyperPrior(NamedTuple):
+    """Independent log-normal priors; ``docs/explanation/priors.md`` says why these."""
+
+    lengthscale_median: float = 0.3
+    """For one input; it grows with the square root of their number, as distances in the cube do."""
+    lengthscale_spread: float = 1.0
+    scale_median: float = 4.0
+    scale_spread: float = 0.7
+
+    def centre(self, dim: int, n_e: int) -> Hyperparameters:
+        """The prior's medians for ``dim`` inputs and ``n_e`` latent dimensions."""
+        log_lengthscale = math.log(self.lengthscale_median) + 0.5 * math.log(dim)
+        return Hyperparameters(jnp.full((n_e, dim), log_lengthscale), jnp.full((n_e,), math.log(self.scale_median)))
+
+    def log_density(self, hyper: Hyperparameters) -> jax.Array:
+        """Log-density up to a constant, in the logarithms of the parameters."""
+        n_e, dim = hyper.log_lengthscale.shape
+        centre = self.centre(dim, n_e)
+        lengthscale = ((hyper.log_lengthscale - centre.log_lengthscale) / self.lengthscale_spread) ** 2
+        scale = ((hyper.log_scale - centre.log_scale) / self.scale_spread) ** 2
+        return -0.5 * (lengthscale.sum() + scale.sum())
+
+
+def _matern12(r: jax.Array) -> jax.Array:
+    return jnp.exp(-r)
+
+
+def _matern32(r: jax.Array) -> jax.Array:
+    s = math.sqrt(3.0) * r
+    return (1.0 + s) * jnp.exp(-s)
+
+
+def _matern52(r: jax.Array) -> jax.Array:
+    s = math.sqrt(5.0) * r
+    return (1.0 + s + s * s / 3.0) * jnp.exp(-s)
+
+
+def _rbf(r: jax.Array) -> jax.Array:
+    return jnp.exp(-0.5 * r * r)
+
+
+KERNELS: dict[str, Callable[[jax.Array], jax.Array]] = {
+    "matern12": _matern12,
+    "matern32": _matern32,
+    "matern52": _matern52,
+    "rbf": _rbf,
+}
+
+
+def covariance(kernel: str, A: jax.Array, B: jax.Array, lengthscale: jax.Array) -> jax.Array:
+    """Covariance of unit variance between the rows of ``A: (a, d)`` and ``B: (b, d)``; ``lengthscale: (d,)``.
+
+    >>> import jax.numpy as jnp
+    >>> x = jnp.array([[0.0], [1.0]])
+    >>> covariance("rbf", x, x, jnp.array([1.0])).round(4).tolist()
+    [[1.0, 0.6065], [0.6065, 1.0]]
+    """
+    difference = (A[:, None] - B[None]) / lengthscale
+    # The offset keeps the derivative of the root finite where two options coincide.
+    return KERNELS[kernel](jnp.sqrt((difference * difference).sum(-1) + 1e-20))
+
+
+def factors(kernel: str, X: jax.Array, used: jax.Array, log_lengthscale: jax.Array) -> jax.Array:
+    """Cholesky factor of the covariance of ``X: (options, d)``, one per latent dimension; unused rows are independent."""
+    both = used[:, None] & used[None]
+    identity = jnp.eye(len(X))
+
+    def one(lengthscale: jax.Array) -> jax.Array:
+        K = jnp.where(both, covariance(kernel, X, X, lengthscale), identity)
+        return jnp.linalg.cholesky(K + JITTER * identity)
+
+    return jax.vmap(one)(jnp.exp(log_lengthscale))
+
+
+def safe_cholesky(K: np.ndarray) -> np.ndarray:
+    """Cholesky factor of a covariance (NumPy), with a jitter that grows until it succeeds."""
+    size = float(np.mean(np.diag(K))) or 1.0
+    for power in range(-10, 0):
+        try:
+            return np.linalg.cholesky(K + (10.0**power * size) * np.eye(len(K)))
+        except np.linalg.LinAlgError:
+            continue
+    raise np.linalg.LinAlgError("not positive definite even with a jitter of a tenth of its diagonal")

@@ -1,0 +1,100 @@
+"""What an option must satisfy, as a text that a person can read."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from choicebo.errors import SpaceError
+from choicebo.space import checks
+from choicebo.space.evaluate import Symbol, check_sorts, truth
+from choicebo.space.expression import identifier, names, parse
+from choicebo.space.parameters import Fixed, Parameter
+
+
+@dataclass(frozen=True, repr=False)
+class Constraint:
+    """A comparison of parameters, numbers and quoted labels that every offered option satisfies.
+
+    Numbers that agree to 12 digits count as equal. Where a formula is undefined (the log of a negative
+    number, a division by zero) the option counts as infeasible. A name that cannot stand in a formula is
+    written with underscores: ``oven_temperature`` for "oven temperature".
+
+    >>> Constraint("temperature + 2*minutes <= 280").holds({"temperature": 200, "minutes": 40})
+    True
+    >>> Constraint("flour != 'rye' or temperature <= 200").holds({"flour": "rye", "temperature": 210})
+    False
+    """
+
+    text: str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.text, str) or not self.text.strip():
+            raise SpaceError(f"A constraint is {self.text!r}: give a text such as 'a + b <= 3'.")
+        # One line keeps the caret of an error under its spot.
+        text = "".join(" " if letter.isspace() else letter for letter in self.text.strip())
+        object.__setattr__(self, "text", text)
+        self._tree  # noqa: B018 - a constraint that cannot be read must fail here
+
+    def __repr__(self) -> str:
+        return f"Constraint({self.text!r})"
+
+    def __getstate__(self) -> dict[str, str]:
+        return {"text": self.text}
+
+    @cached_property
+    def _tree(self) -> ast.expr:
+        return parse(self.text)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names that the text mentions, as written there."""
+        return names(self._tree)
+
+    def check(self, parameters: Sequence[Parameter | Fixed]) -> None:
+        """Raise an error that points at the spot where the text does not fit the parameters.
+
+        >>> from choicebo.space import Real
+        >>> Constraint("temperatur <= 200").check([Real("temperature", 150, 220)])
+        Traceback (most recent call last):
+        choicebo.errors.SpaceError: Constraint 'temperatur <= 200': unknown name 'temperatur'.
+            temperatur <= 200
+            ^^^^^^^^^^
+        Did you mean 'temperature'?
+        """
+        symbols = {}
+        for parameter in parameters:
+            values = (parameter.value,) if isinstance(parameter, Fixed) else getattr(parameter, "values", ())
+            sort = Symbol("number") if parameter.numeric else Symbol("label", values)
+            symbols[identifier(parameter.name)] = sort
+        check_sorts(self.text, self._tree, symbols)
+
+    def mask(self, columns: Mapping[str, Sequence[Any] | NDArray[Any]]) -> NDArray[np.bool_]:
+        """Which options satisfy it, for one column of n values per name: (n,).
+
+        >>> Constraint("a*b >= 3").mask({"a": [1, 2, 3], "b": [2, 2, 1]}).tolist()
+        [False, True, True]
+        """
+        arrays, symbols = {}, {}
+        for name, column in columns.items():
+            array = np.asarray(column)
+            number = array.dtype.kind in "iuf"
+            word = identifier(name)
+            symbols[word] = Symbol("number" if number else "label")
+            arrays[word] = array.astype(np.float64) if number else array.astype(object)
+        check_sorts(self.text, self._tree, symbols)
+        lengths = {len(arrays[name]) for name in self.names}
+        if len(lengths) != 1:
+            raise SpaceError(f"The columns of constraint {self.text!r} differ in length: {sorted(lengths)}.")
+        result: NDArray[np.bool_] = truth(self._tree, arrays) == 1.0
+        return result
+
+    def holds(self, option: Mapping[str, object]) -> bool:
+        """Whether one option, a dict of values by name, satisfies it."""
+        return bool(self.mask({name: [checks.plain(value)] for name, value in option.items()})[0])

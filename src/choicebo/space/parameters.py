@@ -1,0 +1,159 @@
+"""What every parameter can do, and the parameter that does not vary."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from choicebo.errors import SpaceError
+from choicebo.space import checks
+from choicebo.space.checks import Value
+from choicebo.space.columns import Column
+from choicebo.space.expression import identifier
+
+Floats = NDArray[np.float64]
+Block = NDArray[np.float64]
+"""The columns of one parameter for n options: (n, width)."""
+
+
+class Parameter(ABC):
+    """One thing that varies between options, and its columns of the unit cube.
+
+    The map is exact: ``decode(encode(values))`` gives the values back. ``decode`` accepts every point of the
+    cube.
+    """
+
+    name: str
+    kind: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def columns(self) -> tuple[Column, ...]:
+        """The cube columns of this parameter."""
+
+    @property
+    @abstractmethod
+    def levels(self) -> int | float:
+        """How many values there are: an int, or ``math.inf``."""
+
+    @property
+    @abstractmethod
+    def numeric(self) -> bool:
+        """Whether the values can be calculated with in a constraint."""
+
+    @abstractmethod
+    def check(self, value: object) -> Value:
+        """The value as a plain Python value, or an error that says what is accepted."""
+
+    @abstractmethod
+    def encode(self, values: Sequence[Any] | NDArray[Any]) -> Block:
+        """Cube columns of checked values."""
+
+    @abstractmethod
+    def decode(self, block: Block) -> NDArray[Any]:
+        """Values (n,) of cube columns."""
+
+    @abstractmethod
+    def moves(self, value: Value) -> list[Any]:
+        """The values that are one discrete step away."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-compatible description."""
+
+    @property
+    def width(self) -> int:
+        """How many cube columns the parameter takes."""
+        return len(self.columns)
+
+    def spread(self, quantile: Floats) -> Block:
+        """Cube columns of values at ``quantile: (n,)``; uniform quantiles give every level the same share."""
+        return self.encode(self.decode(quantile[:, None]))
+
+    def grid(self) -> Block:
+        """Cube columns of all values, for a parameter with finitely many."""
+        levels = int(self.levels)
+        return self.spread((np.arange(levels) + 0.5) / levels)
+
+
+@dataclass(frozen=True, repr=False)
+class Fixed:
+    """A parameter with one value: it takes no cube column and appears in every option.
+
+    >>> Fixed("oven", "gas")
+    Fixed('oven', 'gas')
+    """
+
+    name: str
+    value: Value
+
+    def __post_init__(self) -> None:
+        name = checks.text(self.name, "The name of a fixed parameter")
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "value", checks.single(self.value, f"The value of {name!r}"))
+
+    def __repr__(self) -> str:
+        return f"Fixed({self.name!r}, {self.value!r})"
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the value can be calculated with in a constraint."""
+        return not isinstance(self.value, (bool, str))
+
+
+def size(parameters: Sequence[Parameter]) -> int | float:
+    """The number of combinations of values: an int, or ``math.inf``.
+
+    >>> from choicebo.space import Integer, Real
+    >>> size([Integer("a", 1, 3), Integer("b", 1, 4)]), size([Real("x", 0, 1)])
+    (12, inf)
+    """
+    levels = [parameter.levels for parameter in parameters]
+    return math.inf if math.inf in levels else math.prod(levels)
+
+
+def split(
+    parameters: Iterable[Parameter | Fixed], fixed: Mapping[str, Value]
+) -> tuple[tuple[Parameter, ...], tuple[Fixed, ...]]:
+    """The parameters that vary, and those that are held: given as Fixed, or named in ``fixed``.
+
+    >>> from choicebo.space import Integer, Real
+    >>> split([Real("x", 0, 1), Integer("k", 1, 3)], {"k": 2})
+    ((Real('x', 0.0, 1.0),), (Fixed('k', 2),))
+    """
+    given = list(parameters)
+    for parameter in given:
+        if not isinstance(parameter, (Parameter, Fixed)):
+            raise SpaceError(
+                f"A parameter is {parameter!r}: give a Real, Integer, Ordinal, Categorical or Fixed."
+            )
+    varying = {parameter.name: parameter for parameter in given if isinstance(parameter, Parameter)}
+    held = [parameter for parameter in given if isinstance(parameter, Fixed)]
+    for name, value in fixed.items():
+        held.append(Fixed(name, varying[name].check(value) if name in varying else value))
+    _check_names([p.name for p in given] + [name for name in fixed if name not in varying])
+    free = tuple(parameter for name, parameter in varying.items() if name not in fixed)
+    if not free:
+        raise SpaceError(
+            "A space needs at least one parameter that varies: give a Real, Integer, Ordinal or Categorical."
+        )
+    return free, tuple(held)
+
+
+def _check_names(names: Sequence[str]) -> None:
+    spelling: dict[str, str] = {}
+    for name in names:
+        word = identifier(name)
+        other = spelling.setdefault(word, name)
+        if names.count(name) > 1:
+            raise SpaceError(f"The name {name!r} is used twice: rename one of the two parameters.")
+        if other != name:
+            raise SpaceError(
+                f"{other!r} and {name!r} would both be called {word!r} in constraints: rename one of them."
+            )

@@ -1,0 +1,76 @@
+"""Points spread over a space: uniform by rejection, space-filling by a scrambled Sobol sequence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from choicebo.errors import SpaceError
+
+Floats = NDArray[np.float64]
+Draw = Callable[[Floats], Floats]
+"""Maps uniform quantiles (n, parameters) to the feasible ones among their cube points."""
+
+MOST_DRAWS = 2**21
+_LARGEST_BATCH = 2**15
+
+
+def uniform(draw: Draw, parameters: int, n: int, rng: np.random.Generator) -> Floats:
+    """``n`` independent feasible points, by drawing until enough are feasible.
+
+    >>> uniform(lambda q: q[q[:, 0] > 0.5], 1, 3, np.random.default_rng(0)).shape
+    (3, 1)
+    """
+    return _collect(lambda size: draw(rng.random((size, parameters))), n)
+
+
+def sobol(draw: Draw, parameters: int, n: int, seed: int, everything: Floats | None) -> Floats:
+    """The first ``n`` points of a scrambled Sobol sequence without infeasible and repeated ones.
+
+    A short list of all feasible points, ``everything``, is gone through before any of them comes again.
+
+    >>> sobol(lambda q: q, 2, 3, seed=0, everything=None).shape
+    (3, 2)
+    """
+    from scipy.stats import qmc
+
+    engine = qmc.Sobol(parameters, scramble=True, seed=np.random.default_rng(seed))
+    if everything is None:
+        return _collect(lambda size: draw(engine.random(size)), n, distinct=True)
+    order = draw(engine.random(max(64, 2 ** int(np.ceil(np.log2(4 * len(everything)))))))
+    cycle = _first_seen(np.concatenate([order, everything]))
+    return cycle[np.arange(n) % len(cycle)]
+
+
+def _batches() -> Iterator[int]:
+    # Powers of two keep the Sobol sequence balanced; doubling finds rare points without many small calls.
+    size, drawn = 64, 0
+    while drawn < MOST_DRAWS:
+        yield size
+        drawn += size
+        size = min(drawn, _LARGEST_BATCH)
+
+
+def _collect(draw: Callable[[int], Floats], n: int, distinct: bool = False) -> Floats:
+    found: Floats | None = None
+    drawn = 0
+    for size in _batches():
+        batch = draw(size)
+        drawn += size
+        found = batch if found is None else np.concatenate([found, batch])
+        found = _first_seen(found) if distinct else found
+        if len(found) >= n:
+            return found[:n]
+    raise SpaceError(
+        f"Only {0 if found is None else len(found)} of {drawn} points drawn are feasible and {n} are needed: "
+        "narrow the ranges of the parameters to where the constraints hold, or replace a constraint that ties "
+        "parameters together (a + b == 1) by leaving one of them out."
+    )
+
+
+def _first_seen(points: Floats) -> Floats:
+    """Each point once, in order of first appearance."""
+    _, first = np.unique(points, axis=0, return_index=True)
+    return points[np.sort(first)]

@@ -1,0 +1,324 @@
+"""Space: everything that can be offered, as combinations of parameter values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from choicebo.errors import SpaceError
+from choicebo.space import checks, sampling
+from choicebo.space.checks import Value
+from choicebo.space.columns import Column
+from choicebo.space.constraints import Constraint
+from choicebo.space.feasibility import nothing_feasible
+from choicebo.space.parameters import Fixed, Parameter, size, split
+from choicebo.space.protocol import Bools, Floats, Option
+from choicebo.space.records import VERSION, check_record, parameter_from_dict
+
+# Up to this many options a space is looked at as a list.
+_SHORT = 2**14
+# How many random options are tried, step by step, before a space counts as empty.
+_PROBES = (2**8, 2**12, 2**16)
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Space:
+    """Combinations of parameter values that satisfy all constraints, with an exact map to the unit cube.
+
+    Parameters of all kinds mix freely. A ``Fixed`` parameter, or one named in ``fixed={...}``, takes no cube
+    column and appears in every option.
+
+    >>> from choicebo.space import Categorical, Integer, Real
+    >>> space = Space(
+    ...     [Real("temperature", 150, 220), Integer("minutes", 5, 40), Categorical("flour", ["rye",
+    "wheat"])], ...     constraints=["temperature + 2*minutes <= 280"], ... )
+    >>> space
+    Space(temperature, minutes, flour; 1 constraint)
+    >>> space.decode(space.encode([{"temperature": 180.5, "minutes": 20, "flour": "rye"}]))
+    [{'temperature': 180.5, 'minutes': 20, 'flour': 'rye'}]
+    """
+
+    parameters: tuple[Parameter, ...]
+    """The parameters that vary, in the order of their cube columns."""
+    constraints: tuple[Constraint, ...]
+    fixed: tuple[Fixed, ...]
+
+    def __init__(
+        self,
+        parameters: Iterable[Parameter | Fixed],
+        constraints: Iterable[str | Constraint] = (),
+        fixed: Mapping[str, Value] | None = None,
+    ) -> None:
+        free, held = split(parameters, fixed or {})
+        if isinstance(constraints, (str, Constraint)):
+            constraints = [constraints]
+        rules = tuple(rule if isinstance(rule, Constraint) else Constraint(rule) for rule in constraints)
+        for rule in rules:
+            rule.check([*free, *held])
+        object.__setattr__(self, "parameters", free)
+        object.__setattr__(self, "constraints", rules)
+        object.__setattr__(self, "fixed", held)
+        if rules:
+            self._check_not_empty()
+
+    def __repr__(self) -> str:
+        count = len(self.constraints)
+        rules = f"; {count} constraint{'s' if count > 1 else ''}" if count else ""
+        return f"Space({', '.join(self.names)}{rules})"
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The keys of every option: the parameters in order, then the fixed ones."""
+        return tuple(p.name for p in self.parameters) + tuple(held.name for held in self.fixed)
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """What each cube column stands for."""
+        return tuple(column for parameter in self.parameters for column in parameter.columns)
+
+    @cached_property
+    def blocks(self) -> dict[str, slice]:
+        """The cube columns of each parameter by name.
+
+        >>> from choicebo.space import Categorical, Real
+        >>> Space([Real("x", 0, 1), Categorical("c", ["a", "b", "d"])]).blocks
+        {'x': slice(0, 1, None), 'c': slice(1, 4, None)}
+        """
+        ends = np.cumsum([parameter.width for parameter in self.parameters]).tolist()
+        return {
+            parameter.name: slice(end - parameter.width, end)
+            for parameter, end in zip(self.parameters, ends, strict=True)
+        }
+
+    @property
+    def dim(self) -> int:
+        """The number of cube columns."""
+        return len(self.columns)
+
+    @property
+    def size(self) -> int | float:
+        """The number of different options before constraints: an int, or ``math.inf``."""
+        return size(self.parameters)
+
+    def validate(self, option: Mapping[str, object]) -> Option:
+        """The option with plain Python values, in the order of ``names``; constraints are not looked at.
+
+        >>> from choicebo.space import Integer
+        >>> Space([Integer("minutes", 5, 40)], fixed={"oven": "gas"}).validate({"minutes": 12.0})
+        {'minutes': 12, 'oven': 'gas'}
+        """
+        return self.decode(self.encode([option]))[0]
+
+    def contains(self, option: Mapping[str, object]) -> bool:
+        """Whether the option is valid and satisfies all constraints."""
+        try:
+            return not self.violated(option)
+        except SpaceError:
+            return False
+
+    def violated(self, option: Mapping[str, object]) -> tuple[str, ...]:
+        """The texts of the constraints that a valid option breaks.
+
+        >>> from choicebo.space import Real
+        >>> Space([Real("a", 0, 1), Real("b", 0, 1)], ["a + b <= 1", "a <= b"]).violated({"a": 0.8, "b": 0.1})
+        ('a <= b',)
+        """
+        columns = self._columns(self._values(self.encode([option])))
+        return tuple(rule.text for rule in self.constraints if not rule.mask(columns)[0])
+
+    def encode(self, options: Sequence[Mapping[str, object]]) -> Floats:
+        """Cube points (n, dim) of options; ``decode`` gives the same options back."""
+        if isinstance(options, Mapping):
+            raise SpaceError("encode() takes a list of options: give one option as [option].")
+        rows = [self._checked(option) for option in options]
+        if not rows:
+            return np.empty((0, self.dim))
+        columns = zip(*rows, strict=True)
+        blocks = zip(self.parameters, columns, strict=True)
+        return np.concatenate([parameter.encode(column) for parameter, column in blocks], axis=1)
+
+    def decode(self, points: ArrayLike) -> list[Option]:
+        """The options of cube points (n, dim)."""
+        cube = checks.as_cube(points, self.dim)
+        columns = [values.tolist() for values in self._values(cube).values()]
+        held = {parameter.name: parameter.value for parameter in self.fixed}
+        names = [parameter.name for parameter in self.parameters]
+        return [{**dict(zip(names, row, strict=True)), **held} for row in zip(*columns, strict=True)]
+
+    def snap(self, points: ArrayLike) -> Floats:
+        """The points (n, dim) where the model sees the options of ``points``."""
+        values = self._values(checks.as_cube(points, self.dim))
+        return np.concatenate([p.encode(values[p.name]) for p in self.parameters], axis=1)
+
+    def feasible(self, points: ArrayLike | Sequence[Mapping[str, object]]) -> Bools:
+        """Which cube points (n, dim), or options, satisfy all constraints: (n,).
+
+        >>> from choicebo.space import Real
+        >>> Space([Real("a", 0, 1)], ["a <= 0.5"]).feasible([[0.25], [0.75]]).tolist()
+        [True, False]
+        """
+        given = list(points) if isinstance(points, (list, tuple)) else points
+        if isinstance(given, list) and given and isinstance(given[0], Mapping):
+            points = self.encode(given)
+        cube = checks.as_cube(points, self.dim)
+        result = np.ones(len(cube), dtype=np.bool_)
+        if self.constraints:
+            columns = self._columns(self._values(cube))
+            for rule in self.constraints:
+                result &= rule.mask(columns)
+        return result
+
+    def sample(self, n: int, seed: int | np.random.Generator = 0) -> Floats:
+        """``n`` independent feasible points (n, dim), all values of a parameter alike."""
+        rng = np.random.default_rng(seed)
+        n = checks.count(n, "n")
+        if self.size <= _SHORT:
+            everything = self._everything
+            return everything[rng.integers(len(everything), size=n)]
+        return sampling.uniform(self._draw, len(self.parameters), n, rng)
+
+    def sobol(self, n: int, seed: int = 0, skip: int = 0) -> Floats:
+        """Points ``skip`` to ``skip + n`` of a scrambled Sobol sequence of distinct feasible points (n, dim).
+
+        The same seed gives the same sequence. A space of few options is gone through before one comes again.
+
+        >>> from choicebo.space import Real
+        >>> space = Space([Real("a", 0, 1)])
+        >>> bool(np.all(space.sobol(5)[3:] == space.sobol(2, skip=3)))
+        True
+        """
+        skip = checks.count(skip, "skip")
+        total = checks.count(n, "n") + skip
+        everything = self._everything if self.size <= _SHORT else None
+        return sampling.sobol(self._draw, len(self.parameters), total, seed, everything)[skip:]
+
+    def enumerate(self, limit: int = 10_000) -> Floats:
+        """All feasible points (m, dim), if ``size`` is at most ``limit``.
+
+        >>> from choicebo.space import Integer
+        >>> Space([Integer("a", 1, 3), Integer("b", 1, 3)], ["a < b"]).enumerate().tolist()
+        [[0.0, 0.5], [0.0, 1.0], [0.5, 1.0]]
+        """
+        if self.size > limit:
+            raise SpaceError(
+                f"The space has {self.size} options, above the limit of {limit}: use sample() or sobol()."
+            )
+        if self.size <= _SHORT:
+            return self._everything.copy()
+        cube = self._combinations()
+        return cube[self.feasible(cube)]
+
+    def neighbours(self, point: ArrayLike) -> Floats:
+        """Feasible points (m, dim) one discrete step from ``point: (dim,)``; continuous columns stay.
+
+        A step moves one Integer or Ordinal to the next value, or one Categorical to another value.
+
+        >>> from choicebo.space import Integer, Real
+        >>> Space([Real("x", 0, 1), Integer("k", 0, 4)]).neighbours([0.3, 0.5]).tolist()
+        [[0.3, 0.25], [0.3, 0.75]]
+        """
+        start = self.snap(np.asarray(point)[None, :])
+        found = [start[:0]]
+        for parameter in self.parameters:
+            block = self.blocks[parameter.name]
+            moves = parameter.moves(parameter.decode(start[:, block]).tolist()[0])
+            moved = np.repeat(start, len(moves), axis=0)
+            if moves:
+                moved[:, block] = parameter.encode(moves)
+            found.append(moved)
+        steps = np.concatenate(found)
+        return steps[self.feasible(steps)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-compatible description that ``from_dict`` reads back."""
+        return {
+            "version": VERSION,
+            "kind": "space",
+            "parameters": [parameter.to_dict() for parameter in self.parameters],
+            "constraints": [rule.text for rule in self.constraints],
+            "fixed": {parameter.name: parameter.value for parameter in self.fixed},
+        }
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> Space:
+        """The space that ``to_dict`` described.
+
+        >>> from choicebo.space import Real
+        >>> space = Space([Real("a", 0, 1)])
+        >>> Space.from_dict(space.to_dict()) == space
+        True
+        """
+        check_record(record, "space", ("parameters", "constraints", "fixed"))
+        parameters = [parameter_from_dict(entry) for entry in record["parameters"]]
+        return cls(parameters, record["constraints"], record["fixed"])
+
+    @cached_property
+    def _everything(self) -> Floats:
+        cube = self._combinations()
+        return cube[self.feasible(cube)]
+
+    def _combinations(self) -> Floats:
+        grids = [parameter.grid() for parameter in self.parameters]
+        places = np.indices([len(grid) for grid in grids]).reshape(len(grids), -1)
+        return np.concatenate([grid[place] for grid, place in zip(grids, places, strict=True)], axis=1)
+
+    def _place(self, quantiles: Floats) -> Floats:
+        blocks = zip(self.parameters, quantiles.T, strict=True)
+        return np.concatenate([parameter.spread(quantile) for parameter, quantile in blocks], axis=1)
+
+    def _draw(self, quantiles: Floats) -> Floats:
+        cube = self._place(quantiles)
+        return cube[self.feasible(cube)]
+
+    def _check_not_empty(self) -> None:
+        exhaustive = self.size <= _SHORT
+        if exhaustive and len(self._everything):
+            return
+        rng = np.random.default_rng(0)
+        # Nearly every space passes with the first few points; only a suspicious one pays for more.
+        for tries in () if exhaustive else _PROBES:
+            cube = self._place(rng.random((tries, len(self.parameters))))
+            if self.feasible(cube).any():
+                return
+        columns = self._columns(self._values(self._combinations() if exhaustive else cube))
+        satisfied = [rule.mask(columns) for rule in self.constraints]
+        raise nothing_feasible([rule.text for rule in self.constraints], satisfied, exhaustive)
+
+    def _values(self, cube: Floats) -> dict[str, NDArray[Any]]:
+        return {p.name: p.decode(cube[:, self.blocks[p.name]]) for p in self.parameters}
+
+    def _columns(self, values: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        """What constraints calculate with: numbers as floats, everything else as it is."""
+        columns = {
+            p.name: values[p.name].astype(float) if p.numeric else values[p.name] for p in self.parameters
+        }
+        length = len(next(iter(values.values())))
+        for held in self.fixed:
+            columns[held.name] = np.full(length, held.value, dtype=float if held.numeric else object)
+        return columns
+
+    def _checked(self, option: Mapping[str, object]) -> list[Value]:
+        if not isinstance(option, Mapping):
+            raise SpaceError(
+                f"An option is {option!r}: give a dict with a value for each of {', '.join(self.names)}."
+            )
+        for name in option:
+            if name not in self.names:
+                raise SpaceError(
+                    f"An option has the unknown name {name!r}. {checks.suggestion(str(name), self.names)}"
+                )
+        for held in self.fixed:
+            given = checks.plain(option.get(held.name, held.value))
+            if given != held.value or isinstance(given, bool) != isinstance(held.value, bool):
+                raise SpaceError(f"{held.name!r} is {given!r}: it is fixed at {held.value!r}.")
+        missing = [p.name for p in self.parameters if p.name not in option]
+        if missing:
+            raise SpaceError(
+                f"An option has no value for {', '.join(map(repr, missing))}: give one for each name."
+            )
+        return [parameter.check(option[parameter.name]) for parameter in self.parameters]

@@ -1,0 +1,141 @@
+"""Rows of a catalogue from wherever they are: a list of dicts, a CSV file, a data frame."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from choicebo.errors import SpaceError
+from choicebo.space.checks import Value, plain
+
+Cell = Value | None
+Row = dict[str, Cell]
+
+_MISSING = ("", "NA", "N/A", "NaN", "nan")
+# A leading zero, as in 007, marks a code and not a count.
+_INT = re.compile(r"[+-]?(0|[1-9][0-9]*)", re.ASCII)
+_FLOAT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
+_TRUTH = {"true": True, "false": False}
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows with the same columns each; an empty cell is None."""
+
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    lines: tuple[int, ...] | None = None
+    """The line of each row in its file, if it came from one."""
+
+    def place(self, index: int) -> str:
+        """How a person finds row ``index``, counted from 1 and by its line in the file.
+
+        >>> Table(("a",), ({"a": 1},), lines=(2,)).place(0)
+        'Row 1 (line 2)'
+        """
+        return f"Row {index + 1}" + (f" (line {self.lines[index]})" if self.lines else "")
+
+
+def read_table(source: object) -> Table:
+    """The table of a CSV path, a pandas data frame or a list of dicts.
+
+    >>> read_table([{"sku": "a", "price": 1}, {"sku": "b"}]).rows[1]
+    {'sku': 'b', 'price': None}
+    """
+    if isinstance(source, (str, Path)):
+        return read_csv(Path(source))
+    # Only a caller who has loaded pandas can hand over its frame, so there is no need to load it here.
+    if type(source).__module__.partition(".")[0] == "pandas" and hasattr(source, "to_dict"):
+        return _from_dicts(source.to_dict("records"))
+    if isinstance(source, Iterable) and not isinstance(source, (bytes, Mapping)):
+        return _from_dicts(source)
+    raise SpaceError(
+        f"The rows are {source!r}: give a list of dicts, the path of a CSV file or a data frame."
+    )
+
+
+def read_csv(path: Path) -> Table:
+    """The table of a CSV file in UTF-8, separated by commas, semicolons or tabs; line 1 names the columns.
+
+    A column is whole numbers, numbers, true/false or text: the first of these that fits all its cells.
+    """
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            separator = _separator(file.readline())
+            file.seek(0)
+            reader = csv.reader(file, delimiter=separator, strict=True)
+            records = [(reader.line_num, record) for record in reader if any(cell.strip() for cell in record)]
+    except OSError as error:
+        raise SpaceError(f"The catalogue {str(path)!r} cannot be read: {error.strerror or error}.") from None
+    except UnicodeDecodeError:
+        raise SpaceError(f"The catalogue {str(path)!r} is not UTF-8 text: save it as 'CSV UTF-8'.") from None
+    except csv.Error as error:
+        raise SpaceError(f"The catalogue {str(path)!r} is not a CSV file: {error}.") from None
+    if not records:
+        raise SpaceError(f"The catalogue {str(path)!r} is empty: its first line must name the columns.")
+    header = [cell.strip() for cell in records[0][1]]
+    for name in header:
+        if not name or header.count(name) > 1:
+            problem = f"names the column {name!r} twice" if name else "has a column without a name"
+            raise SpaceError(f"The first line of {str(path)!r} {problem}: give each column its own name.")
+    for line, record in records[1:]:
+        if len(record) != len(header):
+            raise SpaceError(
+                f"Line {line} of {str(path)!r} has {len(record)} cells, the first line has {len(header)}: "
+                "put a cell that holds the separator in double quotes."
+            )
+    cells = zip(*(record for _, record in records[1:]), strict=True)
+    columns = [_typed([cell.strip() for cell in column]) for column in cells]
+    rows = tuple(dict(zip(header, row, strict=True)) for row in zip(*columns, strict=True))
+    return Table(tuple(header), rows, tuple(line for line, _ in records[1:]))
+
+
+def _separator(first_line: str) -> str:
+    return max((",", ";", "\t"), key=first_line.count)
+
+
+def _typed(cells: list[str]) -> list[Cell]:
+    present = [cell for cell in cells if cell not in _MISSING]
+    readers: list[tuple[Callable[[str], object], Callable[[str], Value]]] = [
+        (_INT.fullmatch, int),
+        (_FLOAT.fullmatch, float),
+        (lambda cell: cell.lower() in _TRUTH, lambda cell: _TRUTH[cell.lower()]),
+        (lambda cell: True, str),
+    ]
+    read = next(convert for fits, convert in readers if all(fits(cell) for cell in present))
+    return [None if cell in _MISSING else read(cell) for cell in cells]
+
+
+def _from_dicts(source: Iterable[Any]) -> Table:
+    rows = []
+    for index, given in enumerate(source):
+        if not isinstance(given, Mapping):
+            raise SpaceError(f"Row {index + 1} is {given!r}: give a dict with a value for each column.")
+        for name in given:
+            if not isinstance(name, str) or not name.strip():
+                raise SpaceError(f"Row {index + 1} has the column name {name!r}: give a text.")
+        rows.append({name: _cell(value, index, name) for name, value in given.items()})
+    columns = tuple(dict.fromkeys(name for row in rows for name in row))
+    return Table(columns, tuple({name: row.get(name) for name in columns} for row in rows))
+
+
+def _cell(value: object, index: int, name: str) -> Cell:
+    value = plain(value)
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    if isinstance(value, float) and math.isinf(value):
+        raise SpaceError(f"Row {index + 1} has {name!r} = {value!r}: give a finite number.")
+    if isinstance(value, str):
+        return value.strip() or None
+    if isinstance(value, (bool, int, float)):
+        return value
+    raise SpaceError(
+        f"Row {index + 1} has {name!r} = {value!r}, a {type(value).__name__}: give a text, number or bool."
+    )
