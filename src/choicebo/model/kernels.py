@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from numpy.typing import NDArray
 
 from choicebo._runtime import configure_jax
+from choicebo.errors import NumericalError
 
 configure_jax()
 
@@ -50,25 +52,25 @@ class HyperPrior(NamedTuple):
         return -0.5 * (lengthscale.sum() + scale.sum())
 
 
-def _matern12(r: jax.Array) -> jax.Array:
-    return jnp.exp(-r)
+def _matern12(r: Any, exp: Any) -> Any:
+    return exp(-r)
 
 
-def _matern32(r: jax.Array) -> jax.Array:
+def _matern32(r: Any, exp: Any) -> Any:
     s = math.sqrt(3.0) * r
-    return (1.0 + s) * jnp.exp(-s)
+    return (1.0 + s) * exp(-s)
 
 
-def _matern52(r: jax.Array) -> jax.Array:
+def _matern52(r: Any, exp: Any) -> Any:
     s = math.sqrt(5.0) * r
-    return (1.0 + s + s * s / 3.0) * jnp.exp(-s)
+    return (1.0 + s + s * s / 3.0) * exp(-s)
 
 
-def _rbf(r: jax.Array) -> jax.Array:
-    return jnp.exp(-0.5 * r * r)
+def _rbf(r: Any, exp: Any) -> Any:
+    return exp(-0.5 * r * r)
 
 
-KERNELS: dict[str, Callable[[jax.Array], jax.Array]] = {
+KERNELS: dict[str, Callable[[Any, Any], Any]] = {
     "matern12": _matern12,
     "matern32": _matern32,
     "matern52": _matern52,
@@ -76,17 +78,24 @@ KERNELS: dict[str, Callable[[jax.Array], jax.Array]] = {
 }
 
 
-def covariance(kernel: str, A: jax.Array, B: jax.Array, lengthscale: jax.Array) -> jax.Array:
+def covariance(kernel: str, A: Any, B: Any, lengthscale: Any) -> Any:
     """Covariance of unit variance between the rows of ``A: (a, d)`` and ``B: (b, d)``; ``lengthscale: (d,)``.
 
-    >>> import jax.numpy as jnp
-    >>> x = jnp.array([[0.0], [1.0]])
-    >>> covariance("rbf", x, x, jnp.array([1.0])).round(4).tolist()
+    JAX arrays give a JAX array, to be differentiated and compiled; NumPy arrays a NumPy array, with nothing to compile.
+
+    >>> import numpy as np
+    >>> x = np.array([[0.0], [1.0]])
+    >>> covariance("rbf", x, x, np.array([1.0])).round(4).tolist()
     [[1.0, 0.6065], [0.6065, 1.0]]
     """
-    difference = (A[:, None] - B[None]) / lengthscale
-    # The offset keeps the derivative of the root finite where two options coincide.
-    return KERNELS[kernel](jnp.sqrt((difference * difference).sum(-1) + 1e-20))
+    if isinstance(A, jax.Array):
+        difference = (A[:, None] - B[None]) / lengthscale
+        # The offset keeps the derivative of the root finite where two options coincide.
+        return KERNELS[kernel](jnp.sqrt((difference * difference).sum(-1) + 1e-20), jnp.exp)
+    squared = np.zeros((len(A), len(B)))
+    for d, l in enumerate(np.asarray(lengthscale)):
+        squared += ((A[:, d, None] - B[None, :, d]) / l) ** 2
+    return KERNELS[kernel](np.sqrt(squared), np.exp)
 
 
 def factors(kernel: str, X: jax.Array, used: jax.Array, log_lengthscale: jax.Array) -> jax.Array:
@@ -101,12 +110,19 @@ def factors(kernel: str, X: jax.Array, used: jax.Array, log_lengthscale: jax.Arr
     return jax.vmap(one)(jnp.exp(log_lengthscale))
 
 
-def safe_cholesky(K: np.ndarray) -> np.ndarray:
-    """Cholesky factor of a covariance (NumPy), with a jitter that grows until it succeeds."""
-    size = float(np.mean(np.diag(K))) or 1.0
+def safe_cholesky(K: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Lower Cholesky factor of a covariance, with a jitter that grows until it succeeds.
+
+    >>> safe_cholesky(np.ones((2, 2))).round(3).tolist()
+    [[1.0, 0.0], [1.0, 0.0]]
+    """
+    size = max(float(np.mean(np.diag(K))), np.finfo(float).tiny)
     for power in range(-10, 0):
         try:
             return np.linalg.cholesky(K + (10.0**power * size) * np.eye(len(K)))
         except np.linalg.LinAlgError:
             continue
-    raise np.linalg.LinAlgError("not positive definite even with a jitter of a tenth of its diagonal")
+    raise NumericalError(
+        f"a covariance of {len(K)} options is not positive definite even with a jitter of a tenth of its diagonal; "
+        "check the options for values that are not finite, or use a rougher kernel such as 'matern32'"
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from choicebo.errors import SpaceError
-from choicebo.space import checks
+from choicebo.space import checks, sampling
 from choicebo.space.columns import Column
-from choicebo.space.features import encode_feature, why_dropped
+from choicebo.space.features import choose_features
 from choicebo.space.protocol import Bools, Floats, Option
 from choicebo.space.records import VERSION, check_record
 from choicebo.space.table import Row, Table, read_table
@@ -36,7 +36,7 @@ class Catalogue:
     >>> menu
     Catalogue(2 rows, key='sku', features: price, vegan)
     >>> menu.encode(["A", "B"]).tolist()
-    [[0.0, 0.0], [1.0, 1.0]]
+    [[0.0, 1.0], [1.0, 0.0]]
     """
 
     rows: tuple[Row, ...]
@@ -63,46 +63,26 @@ class Catalogue:
         table = read_table(rows)
         if not table.rows:
             raise SpaceError("The catalogue has no rows: give at least one.")
-        special = {"key": key, "label": label, "image": image}
-        for role, name in [*special.items(), *(("features", name) for name in features or ())]:
-            if name is not None and name not in table.columns:
-                near = checks.suggestion(str(name), table.columns)
-                raise SpaceError(
-                    f"{role} names the column {name!r}, which the catalogue does not have. {near}"
-                )
+        _check_columns(table, {"key": key, "label": label, "image": image}, features)
         _check_keys(table, key)
-        empty = {name: "empty in every row" for name in table.columns if _is_empty(table, name)}
-        if label in empty or image in empty:
-            raise SpaceError("The label or image column is empty in every row: fill it in, or leave it out.")
-        wanted = _wanted(table, [name for name in special.values() if name], features, empty)
-        dropped = {name: why_dropped(table, name, features is not None) for name in wanted}
-        dropped = {**empty, **{name: reason for name, reason in dropped.items() if reason}}
-        encoded = [encode_feature(table, name) for name in wanted if name not in dropped]
-        if not encoded:
-            notes = (
-                "; ".join(f"{name!r}: {reason}" for name, reason in dropped.items())
-                or "there is no other column"
-            )
-            raise SpaceError(
-                f"The catalogue has no usable feature ({notes}): add a column in which rows differ."
-            )
-        points = np.concatenate([block for block, _ in encoded], axis=1)
-        points.flags.writeable = False
-        kept = tuple({name: cell for name, cell in row.items() if name not in empty} for row in table.rows)
-        self._set(rows=kept, key=key, label=label, image=image, dropped=dropped, X=points)
-        self._set(features=None if features is None else tuple(features))
-        self._set(columns=tuple(column for _, columns in encoded for column in columns))
-
-    def _set(self, **fields: object) -> None:
+        chosen = choose_features(table, [name for name in (key, label, image) if name], features)
+        kept = tuple({name: row[name] for name in row if name not in chosen.empty} for row in table.rows)
+        fields = {
+            "rows": kept,
+            "key": key,
+            "label": label,
+            "image": image,
+            "features": None if features is None else tuple(features),
+            "dropped": chosen.dropped,
+            "columns": chosen.columns,
+            "X": chosen.points,
+        }
         for name, value in fields.items():
             object.__setattr__(self, name, value)
 
-    def _identity(self) -> tuple[Hashable, ...]:
-        cells = tuple(tuple(row.items()) for row in self.rows)
-        return cells, self.key, self.label, self.image, self.features
-
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Catalogue) and self._identity() == other._identity()
+        fields = ("rows", "key", "label", "image", "features")
+        return isinstance(other, Catalogue) and all(getattr(self, f) == getattr(other, f) for f in fields)
 
     def __hash__(self) -> int:
         return hash((self.keys, self.key))
@@ -169,7 +149,7 @@ class Catalogue:
         block = max(1, _BLOCK // self.X.size)
         for start in range(0, len(astray), block):
             part = astray[start : start + block]
-            found[part] = _squared_distance(cube[part], self.X).argmin(axis=1)
+            found[part] = sampling.squared_distance(cube[part], self.X).argmin(axis=1)
         return found
 
     def decode(self, points: ArrayLike) -> list[Option]:
@@ -199,20 +179,9 @@ class Catalogue:
         Each point of a scrambled Sobol sequence takes the nearest row not taken yet; after the last row the
         order starts again.
         """
-        from scipy.stats import qmc
-
         skip = checks.count(skip, "skip")
         total = checks.count(n, "n") + skip
-        length = min(total, len(self))
-        if not total:
-            return self.X[:0]
-        engine = qmc.Sobol(self.dim, scramble=True, seed=np.random.default_rng(seed))
-        targets = engine.random(2 ** int(np.ceil(np.log2(length))))[:length]
-        free = np.zeros(len(self))
-        order = np.empty(length, dtype=np.int64)
-        for place, target in enumerate(targets):
-            order[place] = (_squared_distance(target[None], self.X)[0] + free).argmin()
-            free[order[place]] = np.inf
+        order = sampling.sobol_order(self.X, min(total, len(self)), seed)
         return self.X[order[np.arange(skip, total) % len(self)]]
 
     def enumerate(self, limit: int = 10_000) -> Floats:
@@ -252,41 +221,37 @@ class Catalogue:
         return {key: index for index, key in enumerate(self.keys)}
 
     def _index(self, option: Mapping[str, object] | Key) -> int:
-        given = option.get(self.key) if isinstance(option, Mapping) else option
-        key = checks.plain(given)
+        row = option if isinstance(option, Mapping) else {self.key: option}
+        key = checks.plain(row.get(self.key))
         if isinstance(key, bool) or not isinstance(key, (str, int)) or key not in self._number:
             near = checks.suggestion(str(key), map(str, self.keys))
             raise SpaceError(f"There is no row with {self.key} = {key!r} in the catalogue. {near}")
-        index = self._number[key]
-        for name, value in option.items() if isinstance(option, Mapping) else ():
-            if name not in self.rows[index] or checks.plain(value) != self.rows[index][name]:
-                there = repr(self.rows[index].get(name, "no such column"))
-                raise SpaceError(
-                    f"The row {key!r} is given with {name!r} = {value!r}; the catalogue has {there}."
-                )
-        return index
+        kept = self.rows[self._number[key]]
+        for column in self.columns if len(row) > 1 else ():
+            there = kept[column.parameter]
+            given = checks.plain(row.get(column.parameter, there))
+            if given != there:
+                name = column.parameter
+                raise SpaceError(f"The row {key!r} has {name!r} = {there!r} in the catalogue, not {given!r}.")
+        return self._number[key]
 
 
-def _squared_distance(points: Floats, rows: Floats) -> Floats:
-    total = np.zeros((len(points), len(rows)))
-    for left, right in zip(points.T, rows.T, strict=True):
-        total += (left[:, None] - right[None, :]) ** 2
-    return total
-
-
-def _is_empty(table: Table, name: str) -> bool:
-    return all(row[name] is None for row in table.rows)
-
-
-def _wanted(
-    table: Table, special: Sequence[str], features: Sequence[str] | None, empty: Mapping[str, str]
-) -> list[str]:
-    if features is None:
-        return [name for name in table.columns if name not in special and name not in empty]
-    for name in features:
-        if name in special or features.count(name) > 1:
+def _check_columns(table: Table, roles: Mapping[str, str | None], features: Sequence[str] | None) -> None:
+    if isinstance(features, str):
+        raise SpaceError(f"features is {features!r}: give a list of column names.")
+    asked = [(role, name) for role, name in roles.items() if name is not None]
+    for role, name in [*asked, *(("features", name) for name in features or ())]:
+        if name not in table.columns:
+            near = checks.suggestion(str(name), table.columns)
+            raise SpaceError(f"{role} names the column {name!r}, which the catalogue does not have. {near}")
+    for name in features or ():
+        if name in roles.values() or list(features or ()).count(name) > 1:
             raise SpaceError(f"features names {name!r}, which is the key, label or image, or is named twice.")
-    return [name for name in features if name not in empty]
+    for role, name in asked:
+        if all(row[name] is None for row in table.rows):
+            raise SpaceError(
+                f"The {role} column {name!r} is empty in every row: fill it in, or choose another."
+            )
 
 
 def _check_keys(table: Table, key: str) -> None:

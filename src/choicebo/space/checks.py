@@ -119,13 +119,15 @@ def as_cube(points: object, dim: int) -> np.ndarray[tuple[int, int], np.dtype[np
         array = np.asarray(points, dtype=np.float64)
     except (TypeError, ValueError):
         raise SpaceError(f"Cube points must be an array of numbers with {dim} columns.") from None
+    if array.shape == (0,):
+        return np.empty((0, dim))
     if array.ndim != 2 or array.shape[1] != dim:
         hint = " Give one point u as u[None, :]." if array.shape == (dim,) else ""
         raise SpaceError(f"Cube points have shape {array.shape}; the accepted shape is (n, {dim}).{hint}")
     # Written so that NaN fails too.
     if not np.all((array >= 0.0) & (array <= 1.0)):
         raise SpaceError("Cube points must lie in [0, 1]: use encode() to map options into the cube.")
-    return array.reshape(-1, dim)
+    return array.reshape(len(array), dim)
 
 
 def count(n: object, what: str) -> int:

@@ -13,6 +13,7 @@ import unicodedata
 import warnings
 
 from choicebo.errors import SpaceError
+from choicebo.space.checks import suggestion
 
 # A person's constraint is far below these; a hostile text is stopped before it costs anything.
 MAX_LENGTH = 1000
@@ -119,7 +120,8 @@ def names(tree: ast.expr) -> tuple[str, ...]:
 
 
 def _syntax_error(text: str, error: SyntaxError) -> SpaceError:
-    column = min(max((error.offset or 1) - 1, 0), len(text))
+    # An unfinished text has no offset: what is missing is missing at its end.
+    column = min(error.offset - 1, len(text)) if error.offset else len(text)
     advice = next((hint for sign, hint in _HINTS.items() if sign in text), "")
     if not advice and re.search(r"(?<![<>=!])=(?!=)", text):
         advice = "Write == for 'equals', <= for 'at most', >= for 'at least'."
@@ -193,9 +195,8 @@ class _Whitelist:
 
     def _call(self, node: ast.Call) -> list[ast.expr]:
         if not isinstance(node.func, ast.Name) or node.func.id not in FUNCTIONS:
-            raise at(
-                self.text, node.func, "this is not a known function.", f"Known are: {', '.join(FUNCTIONS)}."
-            )
+            name = node.func.id if isinstance(node.func, ast.Name) else ""
+            raise at(self.text, node.func, "this is not a known function.", suggestion(name, FUNCTIONS))
         several = node.func.id in _SEVERAL
         starred = any(isinstance(argument, ast.Starred) for argument in node.args)
         if node.keywords or starred or (len(node.args) < 2 if several else len(node.args) != 1):

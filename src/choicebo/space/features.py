@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -17,6 +18,43 @@ Floats = NDArray[np.float64]
 
 # From this many rows on, a text that is different in every row is a description, not a property.
 _DESCRIPTION_ROWS = 20
+
+
+@dataclass(frozen=True)
+class Features:
+    """The features of a catalogue, and what became of the other columns."""
+
+    points: Floats
+    """All rows in the unit cube: (n, dim), read-only."""
+    columns: tuple[Column, ...]
+    dropped: dict[str, str]
+    """Why columns are not features."""
+    empty: frozenset[str]
+    """Columns without any value."""
+
+
+def choose_features(table: Table, special: Sequence[str], asked: Sequence[str] | None) -> Features:
+    """The features of a table: the columns ``asked`` for, or all but the ``special`` ones that can serve.
+
+    >>> rows = {"sku": "A", "price": 2, "vat": 7}, {"sku": "B", "price": 3, "vat": 7}
+    >>> choose_features(Table(("sku", "price", "vat"), rows), ["sku"], None).dropped
+    {'vat': 'the same in every row'}
+    """
+    others = [name for name in table.columns if name not in special]
+    empty = [
+        name for name in others if name not in (asked or ()) and all(row[name] is None for row in table.rows)
+    ]
+    wanted = [name for name in others if name not in empty] if asked is None else list(asked)
+    reasons = {name: why_dropped(table, name, asked is not None) for name in wanted}
+    dropped = dict.fromkeys(empty, "empty in every row") | {name: why for name, why in reasons.items() if why}
+    encoded = [encode_feature(table, name) for name in wanted if name not in dropped]
+    if not encoded:
+        notes = "; ".join(f"{name!r}: {why}" for name, why in dropped.items()) or "there is no other column"
+        raise SpaceError(f"The catalogue has no usable feature ({notes}): add a column in which rows differ.")
+    points = np.concatenate([block for block, _ in encoded], axis=1)
+    points.flags.writeable = False
+    columns = tuple(column for _, columns in encoded for column in columns)
+    return Features(points, columns, dropped, frozenset(empty))
 
 
 def encode_feature(table: Table, name: str) -> tuple[Floats, tuple[Column, ...]]:
@@ -35,8 +73,10 @@ def encode_feature(table: Table, name: str) -> tuple[Floats, tuple[Column, ...]]
         least, most = numbers.min() / 2, numbers.max() / 2
         levels = len(np.unique(numbers))
         return ((numbers / 2 - least) / (most - least))[:, None], (Column(name, name, "discrete", levels),)
-    values = list(dict.fromkeys(cells))
-    codes = np.array([values.index(cell) for cell in cells], dtype=np.int64)
+    # In an order of its own, so that the cube does not depend on which row comes first.
+    values = sorted(set(cells), key=lambda cell: (str(cell).lower(), str(cell)))
+    code = {value: place for place, value in enumerate(values)}
+    codes = np.array([code[cell] for cell in cells], dtype=np.int64)
     return one_hot(codes, len(values)), one_hot_columns(name, values)
 
 
@@ -47,11 +87,11 @@ def why_dropped(table: Table, name: str, asked_for: bool) -> str:
     'the same in every row'
     """
     cells = column_cells(table, name)
+    sort = _sort(table, name, cells)
     different = len(set(cells))
     if different == 1:
         return "the same in every row"
-    described = different == len(cells) >= _DESCRIPTION_ROWS and _sort(table, name, cells) == "text"
-    if described and not asked_for:
+    if sort == "text" and different == len(cells) >= _DESCRIPTION_ROWS and not asked_for:
         return "a text of its own in every row, which tells no likeness; name it in features to use it"
     return ""
 

@@ -115,6 +115,8 @@ class Real(Parameter):
 
     def check(self, value: object) -> float:
         """The value as a float inside the range."""
+        if type(value) is float and self.low <= value <= self.high:  # by far the most frequent case
+            return value
         given = float(checks.number(value, f"{self.name!r}"))
         if not self.low <= given <= self.high:
             raise SpaceError(f"{self.name!r} is {given!r}: {_bounds_message(self)}.")
@@ -181,6 +183,8 @@ class Integer(Parameter):
 
     def check(self, value: object) -> int:
         """The value as an int inside the range."""
+        if type(value) is int and self.low <= value <= self.high:  # by far the most frequent case
+            return value
         given = checks.whole(value, f"{self.name!r}")
         if not self.low <= given <= self.high:
             raise SpaceError(f"{self.name!r} is {given!r}: {_bounds_message(self)}.")

@@ -127,6 +127,10 @@ def split(
     >>> split([Real("x", 0, 1), Integer("k", 1, 3)], {"k": 2})
     ((Real('x', 0.0, 1.0),), (Fixed('k', 2),))
     """
+    if isinstance(parameters, (Parameter, Fixed)) or not isinstance(fixed, Mapping):
+        raise SpaceError(
+            "A space takes a list of parameters, and fixed values as a dict: fixed={'oven': 'gas'}."
+        )
     given = list(parameters)
     for parameter in given:
         if not isinstance(parameter, (Parameter, Fixed)):

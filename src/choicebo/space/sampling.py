@@ -39,9 +39,40 @@ def sobol(draw: Draw, parameters: int, n: int, seed: int, everything: Floats | N
     engine = qmc.Sobol(parameters, scramble=True, seed=np.random.default_rng(seed))
     if everything is None:
         return _collect(lambda size: draw(engine.random(size)), n, distinct=True)
-    order = draw(engine.random(max(64, 2 ** int(np.ceil(np.log2(4 * len(everything)))))))
+    order = draw(engine.random(max(64, 2 ** (4 * len(everything)).bit_length())))
     cycle = _first_seen(np.concatenate([order, everything]))
     return cycle[np.arange(n) % len(cycle)]
+
+
+def sobol_order(points: Floats, n: int, seed: int) -> NDArray[np.int64]:
+    """``n`` different row numbers of ``points: (m, dim)``: each Sobol point takes the nearest row left.
+
+    >>> sorted(sobol_order(np.array([[0.0], [0.4], [1.0]]), 3, seed=0).tolist())
+    [0, 1, 2]
+    """
+    from scipy.stats import qmc
+
+    engine = qmc.Sobol(points.shape[1], scramble=True, seed=np.random.default_rng(seed))
+    targets = engine.random(2 ** max(n - 1, 0).bit_length())[:n]
+    taken = np.zeros(len(points))
+    order = np.empty(n, dtype=np.int64)
+    for place, target in enumerate(targets):
+        order[place] = (squared_distance(target[None], points)[0] + taken).argmin()
+        taken[order[place]] = np.inf
+    return order
+
+
+def squared_distance(left: Floats, right: Floats) -> Floats:
+    """Squared distances (n, m) between points (n, dim) and (m, dim).
+
+    >>> squared_distance(np.array([[0.0, 0.0]]), np.array([[1.0, 2.0]])).tolist()
+    [[5.0]]
+    """
+    total = np.zeros((len(left), len(right)))
+    # Column by column: an (n, m, dim) array would not fit, and the shortcut by inner products loses digits.
+    for a, b in zip(left.T, right.T, strict=True):
+        total += (a[:, None] - b[None, :]) ** 2
+    return total
 
 
 def _batches() -> Iterator[int]:
@@ -65,8 +96,8 @@ def _collect(draw: Callable[[int], Floats], n: int, distinct: bool = False) -> F
             return found[:n]
     raise SpaceError(
         f"Only {0 if found is None else len(found)} of {drawn} points drawn are feasible and {n} are needed: "
-        "narrow the ranges of the parameters to where the constraints hold, or replace a constraint that ties "
-        "parameters together (a + b == 1) by leaving one of them out."
+        "narrow the ranges to where the constraints hold, or replace a constraint that ties parameters "
+        "together (a + b == 1) by leaving one of them out."
     )
 
 

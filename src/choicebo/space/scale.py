@@ -6,7 +6,7 @@ No map can keep every float apart: there are more floats in [-5, 5] than in [0, 
   0 to a power of two (0 to 1). Every float of the range survives the round trip.
 * All others, and log scales: values live on a decimal grid, 14 digits of the range (12 significant digits on
   a log scale), far coarser than the rounding of the map. What a person types survives; a float with a longer
-  tail is moved to the grid once, and from then on survives.
+  tail is moved to the grid (or to an end that near) once, and from then on survives.
 """
 
 from __future__ import annotations
@@ -71,15 +71,14 @@ class Scale:
     def to_value(self, u: Floats) -> Floats:
         """Values in [low, high] of the positions ``u: (n,)``."""
         x = self.low * np.exp(u * self._length) if self.log else self.low + u * self._length
-        x = np.clip(x if self.fine else self._grid(x), self.low, self.high)
+        x = np.clip(x, self.low, self.high) if self.fine else self._grid(x)
         # Adding 0.0 turns -0.0 into 0.0, so that equal options also print equally.
         return np.where(u == 0.0, self.low, np.where(u == 1.0, self.high, x)) + 0.0
 
     def to_unit(self, x: Floats) -> Floats:
         """Positions in [0, 1] of the values ``x: (n,)``, such that ``to_value`` gives the values back."""
         if not self.fine:
-            ends = (x == self.low) | (x == self.high)
-            return self._position(np.where(ends, x, np.clip(self._grid(x), self.low, self.high)))
+            return self._position(self._grid(x))
         u = self._position(x)
         missed = np.flatnonzero(self.to_value(u) != x)
         for nudge in _NUDGES:
@@ -93,11 +92,16 @@ class Scale:
 
     def _position(self, x: Floats) -> Floats:
         u = np.log(x / self.low) / self._length if self.log else (x - self.low) / self._length
-        return np.clip(u, 0.0, 1.0)
+        # NumPy's and Python's logarithm may differ in the last digit.
+        return np.where(x == self.high, 1.0, np.clip(u, 0.0, 1.0))
 
     def _grid(self, x: Floats) -> Floats:
         if self.log:
             decimals = _LOG_DIGITS - 1 - np.floor(np.log10(x)).astype(np.int64)
         else:
             decimals = np.full(x.shape, _LINEAR_DIGITS - math.ceil(math.log10(self._length)), dtype=np.int64)
-        return round_decimals(x, decimals)
+        x = round_decimals(x, decimals)
+        # The ends need not lie on the grid. A grid point next to an end gives way to it; 3/4 of a step takes
+        # in the one that the end itself is rounded to, even from halfway.
+        near = 0.75 * 10.0 ** -decimals.astype(np.float64)
+        return np.where(x < self.low + near, self.low, np.where(x > self.high - near, self.high, x))

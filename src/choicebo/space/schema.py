@@ -82,7 +82,7 @@ class ShowTable(_Table):
 
     kind: Literal["bars", "svg", "image"] = "bars"
     template: str | None = Field(
-        None, description="An SVG text, or the path of an image, with {name} for values."
+        default=None, description="An SVG text, or the path of an image, with {name} for values."
     )
     file: str | None = Field(default=None, description="A file with the template, relative to this file.")
 
@@ -149,8 +149,9 @@ def _explain(error: ErrorDetails, document: dict[str, Any]) -> str:
             return f"{where} has the kind {given!r}. {suggestion(given, _PARAMETERS)}"
         case "union_tag_not_found":
             return f"{where} lacks the key 'kind': accepted are {', '.join(map(repr, _PARAMETERS))}."
-    path = ".".join(str(part) for part in place if not isinstance(part, int) and part not in _PARAMETERS)
-    return f"{where} has {path.rpartition('.')[2]!r} = {error['input']!r}: {error['msg'].lower()}."
+    depth = 3 if place[0] == "parameter" else 1
+    key = place[depth] if len(place) > depth and isinstance(place[depth], str) else place[0]
+    return f"{where} has {error['input']!r} for {key!r}: {error['msg'].lower()}."
 
 
 def _table(place: tuple[int | str, ...], document: dict[str, Any]) -> tuple[str, type[_Table]]:
@@ -162,6 +163,6 @@ def _table(place: tuple[int | str, ...], document: dict[str, Any]) -> tuple[str,
             called = f" ({name!r})" if name else ""
             model = _PARAMETERS[str(rest[0])] if rest and rest[0] in _PARAMETERS else RealTable
             return f"[[parameter]] number {number + 1}{called}", model
-        case (str(section), _, *_):
+        case (str(section), str(), *_):
             return f"[{section}]", _TABLES.get(section, StudyDocument)
     return "The study file", StudyDocument

@@ -34,9 +34,9 @@ class Space:
     column and appears in every option.
 
     >>> from choicebo.space import Categorical, Integer, Real
-    >>> space = Space(
-    ...     [Real("temperature", 150, 220), Integer("minutes", 5, 40), Categorical("flour", ["rye",
-    "wheat"])], ...     constraints=["temperature + 2*minutes <= 280"], ... )
+    >>> oven = [Real("temperature", 150, 220), Integer("minutes", 5, 40)]
+    >>> flour = Categorical("flour", ["rye", "wheat"])
+    >>> space = Space([*oven, flour], constraints=["temperature + 2*minutes <= 280"])
     >>> space
     Space(temperature, minutes, flour; 1 constraint)
     >>> space.decode(space.encode([{"temperature": 180.5, "minutes": 20, "flour": "rye"}]))
@@ -277,16 +277,15 @@ class Space:
 
     def _check_not_empty(self) -> None:
         exhaustive = self.size <= _SHORT
-        if exhaustive and len(self._everything):
-            return
         rng = np.random.default_rng(0)
+        count = len(self.parameters)
         # Nearly every space passes with the first few points; only a suspicious one pays for more.
-        for tries in () if exhaustive else _PROBES:
-            cube = self._place(rng.random((tries, len(self.parameters))))
-            if self.feasible(cube).any():
+        probes = (self._place(rng.random((tries, count))) for tries in _PROBES)
+        for cube in [self._combinations()] if exhaustive else probes:
+            columns = self._columns(self._values(cube))
+            satisfied = [rule.mask(columns) for rule in self.constraints]
+            if np.all(satisfied, axis=0).any():
                 return
-        columns = self._columns(self._values(self._combinations() if exhaustive else cube))
-        satisfied = [rule.mask(columns) for rule in self.constraints]
         raise nothing_feasible([rule.text for rule in self.constraints], satisfied, exhaustive)
 
     def _values(self, cube: Floats) -> dict[str, NDArray[Any]]:
@@ -307,18 +306,20 @@ class Space:
             raise SpaceError(
                 f"An option is {option!r}: give a dict with a value for each of {', '.join(self.names)}."
             )
+        if option.keys() != self.blocks.keys():
+            self._check_keys(option)
+        return [parameter.check(option[parameter.name]) for parameter in self.parameters]
+
+    def _check_keys(self, option: Mapping[str, object]) -> None:
+        """Refuse unknown and missing names, and other values of the fixed ones, which may be left out."""
         for name in option:
             if name not in self.names:
-                raise SpaceError(
-                    f"An option has the unknown name {name!r}. {checks.suggestion(str(name), self.names)}"
-                )
+                near = checks.suggestion(str(name), self.names)
+                raise SpaceError(f"An option has the unknown name {name!r}. {near}")
+        missing = [repr(p.name) for p in self.parameters if p.name not in option]
+        if missing:
+            raise SpaceError(f"An option has no value for {', '.join(missing)}: give one for each name.")
         for held in self.fixed:
-            given = checks.plain(option.get(held.name, held.value))
+            given = checks.single(option.get(held.name, held.value), repr(held.name))
             if given != held.value or isinstance(given, bool) != isinstance(held.value, bool):
                 raise SpaceError(f"{held.name!r} is {given!r}: it is fixed at {held.value!r}.")
-        missing = [p.name for p in self.parameters if p.name not in option]
-        if missing:
-            raise SpaceError(
-                f"An option has no value for {', '.join(map(repr, missing))}: give one for each name."
-            )
-        return [parameter.check(option[parameter.name]) for parameter in self.parameters]

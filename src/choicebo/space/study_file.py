@@ -221,7 +221,8 @@ def dumps(study_file: StudyFile) -> str:
             parts.insert(0, toml.entries({"constraints": [rule.text for rule in space.constraints]}))
         for parameter in space.parameters:
             # Defaults are left out: a file of few lines is read with more care.
-            record = {name: value for name, value in parameter.to_dict().items() if value not in ("", False)}
+            record = parameter.to_dict()
+            record = {name: value for name, value in record.items() if value is not False and value != ""}
             parts.append("[[parameter]]\n" + toml.entries(record))
         if space.fixed:
             parts.append("[fixed]\n" + toml.entries({held.name: held.value for held in space.fixed}))

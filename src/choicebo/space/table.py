@@ -19,7 +19,7 @@ Row = dict[str, Cell]
 _MISSING = ("", "NA", "N/A", "NaN", "nan")
 # A leading zero, as in 007, marks a code and not a count.
 _INT = re.compile(r"[+-]?(0|[1-9][0-9]*)", re.ASCII)
-_FLOAT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
+_FLOAT = re.compile(r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
 _TRUTH = {"true": True, "false": False}
 
 

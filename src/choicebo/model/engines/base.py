@@ -48,7 +48,7 @@ def whiten(spec: ModelSpec, batch: Batch, hyper: Hyperparameters) -> Whitened:
 
 
 def log_posterior(spec: ModelSpec, batch: Batch, prior: Whitened, v: jax.Array) -> jax.Array:
-    """Log-density of whitened values ``v: (n_e, options)`` given the choices, up to a constant."""
+    """Log-density of whitened values ``v: (n_e, options)`` given the choices, up to a constant; flat along padding."""
     log_prior = -0.5 * jnp.where(jnp.asarray(batch.option_used), v * v, 0.0).sum()
     return inner_loop.log_likelihood(prior.latent(v), batch, spec.lapse) + log_prior
 
@@ -57,8 +57,8 @@ class Fit(NamedTuple):
     """What an engine found."""
 
     hyper: Hyperparameters
-    draws: NDArray[np.float64]
-    """(chains, draws, n_e, options): latent values at the options of the batch, in units of the noise."""
+    whitened: NDArray[np.float64]
+    """(chains, draws, n_e, options): draws of the whitened values; see :class:`Whitened`."""
     log_evidence: float
     """A lower bound (or approximation) of the log marginal likelihood: comparable between fits to the same data."""
     evidence_trace: NDArray[np.float64]

@@ -1,8 +1,8 @@
 """Automatic differentiation variational inference in whitened coordinates, with the hyperparameters learned beside it.
 
 Kucukelbir et al. 2015. The approximation is Gaussian over the whitened values; the hyperparameters are points (with
-their priors). Differentiating the Cholesky factor costs several times as much as everything else, so each step on the
-hyperparameters is followed by a few steps on the approximation alone, with the factor kept.
+their priors). Differentiating the Cholesky factor costs several times as much as everything else, so a round is a few
+steps on the approximation with the factor kept, and one on the hyperparameters with the derivatives that these gathered.
 
 The bound has bad local optima (latent functions that swap roles halfway through the inputs): several starting points
 run a short course side by side, and the one with the best bound goes on.
@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
+from choicebo._compile import jit
 from choicebo.errors import InvalidInput
 from choicebo.model import inner_loop
 from choicebo.model.batching import Batch
@@ -59,11 +60,16 @@ def evidence_bound(
     """The evidence lower bound at fixed hyperparameters, estimated with ``noise: (draws, n_e, options)``."""
     latent = jax.vmap(lambda e: prior.latent(q.draw(e)))(noise)
     fit = jax.vmap(lambda f: inner_loop.log_likelihood(f, batch, spec.lapse))(latent).mean()
+    return fit - _divergence(batch, q)
+
+
+def _divergence(batch: Batch, q: Approximation) -> jax.Array:
+    """Kullback-Leibler divergence of the approximation from the whitened prior."""
     second_moment = jnp.exp(2.0 * q.log_sd) + q.mean**2
     divergence = 0.5 * jnp.where(jnp.asarray(batch.option_used), second_moment - 1.0 - 2.0 * q.log_sd, 0.0).sum()
     if q.coupling is not None:
         divergence += 0.5 * (jnp.tril(q.coupling, -1) ** 2).sum()
-    return fit - divergence
+    return divergence
 
 
 def _antithetic(key: jax.Array, draws: int, shape: tuple[int, ...]) -> jax.Array:
@@ -79,49 +85,46 @@ def _optimisers(engine: Variational) -> tuple[Any, Any]:
 
 
 def _course(
-    engine: Variational, spec: ModelSpec, batch: Batch, state: _State, key: jax.Array, rounds: int, pace: jax.Array
+    engine: Variational, spec: ModelSpec, batch: Batch, state: _State, key: jax.Array, pace: jax.Array
 ) -> tuple[_State, jax.Array]:
-    """``rounds`` steps on everything, each followed by steps on the approximation alone; returns the bounds on the way.
+    """Rounds of steps on the approximation, each ended by a step on the hyperparameters; returns the bounds on the way.
 
     ``pace: (rounds,)`` scales the step sizes; it falls at the end so that the noise of the gradients averages out.
     """
     q_update, hyper_update = (optimiser.update for optimiser in _optimisers(engine))
     shape = state.q.mean.shape
 
-    def loss(q: Approximation, hyper: Hyperparameters, noise: jax.Array) -> tuple[jax.Array, Whitened]:
-        prior = whiten(spec, batch, hyper)
-        bound = evidence_bound(spec, batch, prior, q, noise) + spec.prior.log_density(hyper)
-        return -bound, prior
-
-    def slow_down(updates: Any, factor: jax.Array) -> Any:
-        return jax.tree.map(lambda u: factor * u, updates)
+    def loss(q: Approximation, prior: Whitened, noise: jax.Array) -> jax.Array:
+        return -evidence_bound(spec, batch, prior, q, noise)
 
     def one_round(state: _State, inputs: tuple[jax.Array, jax.Array]) -> tuple[_State, jax.Array]:
         key, factor = inputs
-        first, *others = jax.random.split(key, 1 + engine.inner_steps)
-        noise = _antithetic(first, engine.gradient_draws, shape)
-        (value, prior), (by_q, by_hyper) = jax.value_and_grad(loss, argnums=(0, 1), has_aux=True)(
-            state.q, state.hyper, noise
-        )
-        updates, q_optimiser = q_update(by_q, state.q_optimiser)
-        q = optax.apply_updates(state.q, slow_down(updates, factor))
+        prior, by_factors = jax.vjp(lambda hyper: whiten(spec, batch, hyper), state.hyper)
 
-        def inner(carry: tuple[Approximation, Any], key: jax.Array) -> tuple[tuple[Approximation, Any], None]:
-            q, q_optimiser = carry
+        def step(carry: tuple[Approximation, Any, Whitened], key: jax.Array) -> tuple[Any, jax.Array]:
+            q, q_optimiser, by_prior = carry
             noise = _antithetic(key, engine.gradient_draws, shape)
-            gradient = jax.grad(lambda q: -evidence_bound(spec, batch, prior, q, noise))(q)
-            updates, q_optimiser = q_update(gradient, q_optimiser)
-            return (optax.apply_updates(q, slow_down(updates, factor)), q_optimiser), None
+            value, (by_q, more) = jax.value_and_grad(loss, argnums=(0, 1))(q, prior, noise)
+            updates, q_optimiser = q_update(by_q, q_optimiser)
+            q = optax.apply_updates(q, jax.tree.map(lambda u: factor * u, updates))
+            return (q, q_optimiser, jax.tree.map(jnp.add, by_prior, more)), value
 
-        (q, q_optimiser), _ = jax.lax.scan(inner, (q, q_optimiser), jnp.stack(others))
+        nothing = jax.tree.map(jnp.zeros_like, prior)
+        (q, q_optimiser, by_prior), values = jax.lax.scan(
+            step, (state.q, state.q_optimiser, nothing), jax.random.split(key, engine.steps_per_round)
+        )
+        # The factors' derivatives of the whole round go through the Cholesky decomposition once.
+        (by_hyper,) = by_factors(jax.tree.map(lambda g: g / engine.steps_per_round, by_prior))
+        log_prior, by_log_prior = jax.value_and_grad(spec.prior.log_density)(state.hyper)
+        by_hyper = jax.tree.map(jnp.subtract, by_hyper, by_log_prior)
         updates, hyper_optimiser = hyper_update(by_hyper, state.hyper_optimiser)
-        hyper = optax.apply_updates(state.hyper, slow_down(updates, factor))
-        return _State(q, hyper, q_optimiser, hyper_optimiser), -value
+        hyper = optax.apply_updates(state.hyper, jax.tree.map(lambda u: factor * u, updates))
+        return _State(q, hyper, q_optimiser, hyper_optimiser), log_prior - values.mean()
 
-    return jax.lax.scan(one_round, state, (jax.random.split(key, rounds), pace))
+    return jax.lax.scan(one_round, state, (jax.random.split(key, len(pace)), pace))
 
 
-@functools.partial(jax.jit, static_argnames=("engine", "spec"))
+@jit("engine", "spec")
 def _first_course(
     engine: Variational, spec: ModelSpec, batch: Batch, hyper: Hyperparameters, key: jax.Array
 ) -> tuple[_State, jax.Array]:
@@ -136,27 +139,26 @@ def _first_course(
         mean = engine.start_spread * jax.random.normal(key_mean, (spec.n_e, options))
         q = Approximation(mean, jnp.full(mean.shape, -0.5))
         state = _State(q, hyper, q_init(q), hyper_init(hyper))
-        return _course(engine, spec, batch, state, key, engine.start_rounds, jnp.ones(engine.start_rounds))
+        return _course(engine, spec, batch, state, key, jnp.ones(engine.start_rounds))
 
     return jax.vmap(one)(jax.random.split(key, starts), hyper)
 
 
-@functools.partial(jax.jit, static_argnames=("engine", "spec", "rounds"))
+@jit("engine", "spec")
 def _next_course(
-    engine: Variational, spec: ModelSpec, batch: Batch, state: _State, key: jax.Array, rounds: int, pace: jax.Array
+    engine: Variational, spec: ModelSpec, batch: Batch, state: _State, key: jax.Array, pace: jax.Array
 ) -> tuple[_State, jax.Array]:
-    return _course(engine, spec, batch, state, key, rounds, pace)
+    return _course(engine, spec, batch, state, key, pace)
 
 
-@functools.partial(jax.jit, static_argnames=("spec", "draws"))
+@jit("spec", "draws")
 def _finish(
     spec: ModelSpec, batch: Batch, q: Approximation, hyper: Hyperparameters, key: jax.Array, draws: int
 ) -> tuple[jax.Array, jax.Array]:
-    """Latent draws (draws, n_e, options) of the approximation, and its bound from as many."""
-    prior = whiten(spec, batch, hyper)
+    """Whitened draws (draws, n_e, options) of the approximation, and its bound from as many."""
     noise = jax.random.normal(key, (draws, *q.mean.shape))
-    latent = jax.vmap(lambda e: prior.latent(q.draw(e)))(noise)
-    return latent, evidence_bound(spec, batch, prior, q, noise)
+    bound = evidence_bound(spec, batch, whiten(spec, batch, hyper), q, noise)
+    return jax.vmap(q.draw)(noise), bound + spec.prior.log_density(hyper)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -167,16 +169,16 @@ class Variational:
     """``"mean_field"`` or ``"full_rank"`` (the latter starts from the former's optimum)."""
     starts: int = 4
     """Starting points of the hyperparameters and the mean."""
-    start_rounds: int = 16
+    start_rounds: int = 10
     """Rounds of the short course that all starting points run."""
-    rounds: int = 32
+    rounds: int = 24
     """Rounds that the best one goes on for."""
-    inner_steps: int = 4
-    """Steps on the approximation alone after each step on the hyperparameters."""
+    steps_per_round: int = 5
+    """Steps on the approximation for each step on the hyperparameters."""
     gradient_draws: int = 4
     """Draws (in antithetic pairs) for each estimate of the gradient."""
     learning_rate: float = 0.1
-    hyper_learning_rate: float = 0.1
+    hyper_learning_rate: float = 0.2
     start_spread: float = 0.3
     draws: int = 400
     chains: int = 4
@@ -222,11 +224,9 @@ class Variational:
         key, key_draws = jax.random.split(key)
         q, hyper, trace = self.approximate(key, spec, batch, start, report)
         each = -(-self.draws // self.chains)
-        latent, bound = _finish(spec, batch, q, hyper, key_draws, each * self.chains)
+        whitened, bound = _finish(spec, batch, q, hyper, key_draws, each * self.chains)
         report("drawing", 1.0)
-        shape = (self.chains, each, *latent.shape[1:])
-        evidence = float(bound + spec.prior.log_density(hyper))
-        return Fit(hyper, np.asarray(latent).reshape(shape), evidence, trace)
+        return Fit(hyper, np.asarray(whitened).reshape(self.chains, each, *q.mean.shape), float(bound), trace)
 
     def _go_on(
         self, spec: ModelSpec, batch: Batch, state: _State, key: jax.Array, report: Reporter
@@ -238,7 +238,7 @@ class Variational:
         trace = []
         for piece, piece_key in enumerate(jax.random.split(key, pieces)):
             part = jnp.asarray(pace[piece * each : (piece + 1) * each])
-            state, bounds = _next_course(self, spec, batch, state, piece_key, each, part)
+            state, bounds = _next_course(self, spec, batch, state, piece_key, part)
             trace.append(np.asarray(bounds))
             report("learning the hyperparameters", (piece + 1) / pieces)
         return state, np.concatenate(trace)

@@ -1,0 +1,251 @@
+"""Draws of the latent functions, and every question one can ask of them.
+
+All of it is NumPy: questions come in any shape and size, and nothing has to be compiled for them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import solve_triangular
+
+from choicebo import pareto
+from choicebo.choices import ChoiceData
+from choicebo.errors import InvalidInput
+from choicebo.model.choice_table import choice_table, subset_of_code
+from choicebo.model.diagnostics import Diagnostics
+from choicebo.model.engines.base import ModelSpec
+from choicebo.model.kernels import JITTER, Hyperparameters, covariance, safe_cholesky
+
+Array = NDArray[np.float64]
+
+_CHUNK = 1024
+_NORMAL_QUANTILES = 8
+
+
+class LatentSummary(NamedTuple):
+    """Posterior of the latent functions at some points, each (n, n_e), in units of the noise."""
+
+    mean: Array
+    lower: Array
+    """Lower end of the central 95 % interval."""
+    upper: Array
+
+
+class Loo(NamedTuple):
+    """Leave-one-out predictive accuracy, by Pareto-smoothed importance sampling."""
+
+    elpd: float
+    """Expected log pointwise predictive density, summed over the choices."""
+    se: float
+    pointwise: Array
+    """(choices,): log-probability of each choice given all others."""
+    khat: Array
+    """(choices,): Pareto shape; above 0.7 the estimate for that choice is unreliable."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Posterior:
+    """What the choices say about the latent functions."""
+
+    data: ChoiceData
+    spec: ModelSpec
+    hyper: Hyperparameters
+    options: Array
+    """(m, d): the options that appear in a choice."""
+    whitened: Array
+    """(chains, draws, n_e, m)"""
+    log_likelihood: Array
+    """(chains, draws, choices)"""
+    diagnostics: Diagnostics
+
+    @property
+    def latent_dim(self) -> int:
+        """The number of latent dimensions."""
+        return self.spec.n_e
+
+    @property
+    def lengthscales(self) -> Array:
+        """(n_e, d): learned length-scales in the unit cube; a short one means that the input matters."""
+        return np.exp(np.asarray(self.hyper.log_lengthscale))
+
+    @property
+    def scales(self) -> Array:
+        """(n_e,): learned standard deviations of the latent functions, in units of the noise."""
+        return np.exp(np.asarray(self.hyper.log_scale))
+
+    @functools.cached_property
+    def _factors(self) -> tuple[Array, ...]:
+        identity = JITTER * np.eye(len(self.options))
+        return tuple(
+            safe_cholesky(covariance(self.spec.kernel, self.options, self.options, lengthscale) + identity)
+            for lengthscale in self.lengthscales
+        )
+
+    @functools.cached_property
+    def _draws(self) -> Array:
+        """(draws, n_e, m): all chains together, draws of one chain spread out evenly."""
+        chains, draws = self.whitened.shape[:2]
+        return np.swapaxes(self.whitened, 0, 1).reshape(chains * draws, *self.whitened.shape[2:])
+
+    @functools.cached_property
+    def _weights(self) -> Array:
+        """(draws, n_e, m): ``K^-1 f`` of every draw, so that a conditional mean is one product."""
+        parts = [
+            scale * solve_triangular(factor, self._draws[:, d].T, lower=True, trans="T").T
+            for d, (factor, scale) in enumerate(zip(self._factors, self.scales, strict=True))
+        ]
+        return np.stack(parts, axis=1)
+
+    def latent(self, X: ArrayLike) -> LatentSummary:
+        """Mean and 95 % band of each latent function at ``X: (n, d)``, any number of points."""
+        points = self._points(X)
+        # Each draw contributes a normal distribution; its quantiles stand for it in the mixture.
+        normal = _normal_quantiles(_NORMAL_QUANTILES)
+        parts = []
+        for chunk in _chunks(points, _CHUNK):
+            mean, cross = self._conditional_mean(chunk)
+            variance = np.stack([np.maximum(1.0 - (c**2).sum(0), 0.0) for c in cross], axis=1) * self.scales**2
+            mixture = mean[:, None] + np.sqrt(variance) * normal[:, None, None]
+            lower, upper = np.quantile(mixture.reshape(-1, *mean.shape[1:]), [0.025, 0.975], axis=0)
+            parts.append((mean.mean(0), lower, upper))
+        return LatentSummary(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+
+    def sample(self, X: ArrayLike, draws: int = 200, seed: int = 0) -> Array:
+        """Joint draws of the latent functions at ``X: (n, d)``, shape (draws, n, n_e), by the exact conditional.
+
+        Equal rows of ``X`` are one option and get equal values.
+        """
+        points = self._points(X)
+        if draws < 1:
+            raise InvalidInput(f"draws must be at least 1, got {draws}")
+        rng = np.random.default_rng(seed)
+        unique, inverse = np.unique(points, axis=0, return_inverse=True)
+        total = len(self._draws)
+        chosen = np.resize(np.linspace(0, total, min(draws, total), endpoint=False).astype(int), draws)
+        mean, cross = self._conditional_mean(unique, chosen)
+        result = np.empty_like(mean)
+        for d, lengthscale in enumerate(self.lengthscales):
+            rest = covariance(self.spec.kernel, unique, unique, lengthscale) - cross[d].T @ cross[d]
+            noise = rng.standard_normal((draws, len(unique)))
+            result[..., d] = mean[..., d] + self.scales[d] * (noise @ safe_cholesky(rest).T)
+        return result[:, inverse.reshape(-1)]
+
+    def choice_probabilities(
+        self, X_set: ArrayLike, *, normalised: bool = True, seed: int = 0
+    ) -> dict[tuple[int, ...], float]:
+        """Probability of each non-empty subset being kept of ``X_set: (k, d)``, most probable first.
+
+        Theorem 1 does not sum to one over the subsets; the default is normalised, ``normalised=False`` gives the raw
+        values.
+        """
+        points = self._points(X_set)
+        _require_set(points)
+        table = self._set_probabilities(points[None], seed)[0]
+        if normalised:
+            table = table / table.sum()
+        order = np.argsort(-table, kind="stable")
+        return {subset_of_code(int(code) + 1, len(points)): float(table[code]) for code in order}
+
+    def predict_choice(self, X_set: ArrayLike, *, seed: int = 0) -> tuple[int, ...]:
+        """The most probable kept subset of ``X_set: (k, d)``, as positions."""
+        points = self._points(X_set)
+        _require_set(points)
+        return self.predict_choices(points[None], seed=seed)[0]
+
+    def predict_choices(self, X_sets: ArrayLike, *, seed: int = 0) -> list[tuple[int, ...]]:
+        """The most probable kept subset of each of many sets of one size, ``X_sets: (sets, k, d)``."""
+        sets = np.asarray(X_sets, dtype=np.float64)
+        if sets.ndim != 3 or sets.shape[2] != self.options.shape[1]:
+            raise InvalidInput(f"X_sets must have shape (sets, k, {self.options.shape[1]}), got {sets.shape}")
+        tables = self._set_probabilities(sets, seed)
+        return [subset_of_code(int(code) + 1, sets.shape[1]) for code in tables.argmax(1)]
+
+    def pareto_probability(self, X: ArrayLike, *, draws: int = 400, seed: int = 0) -> Array:
+        """Probability that each row of ``X: (n, d)`` is Pareto-optimal among all rows, (n,)."""
+        points = self._points(X)
+        latent = self.sample(points, draws=draws, seed=seed)
+        return np.mean([pareto.non_dominated(values) for values in latent], axis=0)
+
+    def pareto_set(self, X: ArrayLike, *, threshold: float = 0.5, draws: int = 400, seed: int = 0) -> NDArray[np.int64]:
+        """The rows of ``X`` that are Pareto-optimal with at least the given probability; never empty."""
+        probability = self.pareto_probability(X, draws=draws, seed=seed)
+        return np.flatnonzero(probability >= min(threshold, probability.max()))
+
+    def loo(self) -> Loo:
+        """Leave-one-out predictive accuracy of the choices (PSIS-LOO)."""
+        from arviz_stats.base import array_stats
+
+        chains, draws, choices = self.log_likelihood.shape
+        flat = self.log_likelihood.reshape(chains * draws, choices).T
+        relative = min(1.0, max(self.diagnostics.effective_sample_size, 1.0) / (chains * draws))
+        log_weights, khat = array_stats.psislw(-flat, r_eff=relative, axis=-1)
+        pointwise = np.logaddexp.reduce(np.asarray(log_weights) + flat, axis=1)
+        se = float(np.sqrt(choices * pointwise.var())) if choices > 1 else float("nan")
+        return Loo(float(pointwise.sum()), se, pointwise, np.atleast_1d(np.asarray(khat, dtype=np.float64)))
+
+    def _conditional_mean(self, points: Array, chosen: Any = slice(None)) -> tuple[Array, list[Array]]:
+        """Means given each chosen draw, (draws, n, n_e), and per dimension ``L^-1 k(options, points)``."""
+        means, cross = [], []
+        for d, lengthscale in enumerate(self.lengthscales):
+            k = covariance(self.spec.kernel, self.options, points, lengthscale)
+            means.append(self._weights[chosen, d] @ k)
+            cross.append(solve_triangular(self._factors[d], k, lower=True))
+        return np.stack(means, axis=-1), cross
+
+    def _set_probabilities(self, sets: Array, seed: int) -> Array:
+        """Raw probabilities of all subsets, averaged over draws: (sets, 2^k - 1)."""
+        count, size, dim = sets.shape
+        result = np.empty((count, 2**size - 1))
+        # Sets are independent questions: each needs joint draws of its own options only.
+        rng = np.random.default_rng(seed)
+        total = len(self._draws)
+        per_chunk = max(1, _CHUNK // size)
+        for at in range(0, count, per_chunk):
+            part = sets[at : at + per_chunk]
+            flat = part.reshape(-1, dim)
+            mean, cross = self._conditional_mean(flat)
+            latent = mean.reshape(total, len(part), size, -1)
+            for d, lengthscale in enumerate(self.lengthscales):
+                for number, options in enumerate(part):
+                    mine = cross[d][:, number * size : (number + 1) * size]
+                    rest = covariance(self.spec.kernel, options, options, lengthscale) - mine.T @ mine
+                    noise = rng.standard_normal((total, size)) @ safe_cholesky(rest).T
+                    latent[:, number, :, d] += self.scales[d] * noise
+            table = choice_table(np.swapaxes(latent, 0, 1).reshape(-1, size, self.latent_dim))
+            result[at : at + len(part)] = table.reshape(len(part), total, -1).mean(1)
+        return result
+
+    def _points(self, X: ArrayLike) -> Array:
+        try:
+            points = np.asarray(X, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise InvalidInput(f"X must be a numeric array of shape (n, d): {error}") from None
+        dim = self.options.shape[1]
+        if points.ndim != 2 or points.shape[1] != dim or len(points) == 0:
+            raise InvalidInput(f"X must have shape (n, {dim}) with n >= 1, got {points.shape}")
+        if not np.isfinite(points).all():
+            row, column = np.argwhere(~np.isfinite(points))[0]
+            raise InvalidInput(f"X has a value that is not finite in row {row}, column {column}")
+        return points
+
+
+def _require_set(points: Array) -> None:
+    if len(points) < 2:
+        raise InvalidInput("a choice needs at least two options to choose from, got one")
+
+
+def _chunks(points: Array, size: int) -> Iterator[Array]:
+    return (points[at : at + size] for at in range(0, len(points), size))
+
+
+@functools.cache
+def _normal_quantiles(count: int) -> Array:
+    from scipy.special import ndtri
+
+    return np.asarray(ndtri((np.arange(count) + 0.5) / count))

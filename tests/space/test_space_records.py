@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import pytest
+
+from choicebo.errors import SpaceError
+from choicebo.space import Real, Space, from_dict
+from choicebo.space.records import parameter_from_dict
+
+RECORD = Space([Real("a", 0, 1)]).to_dict()
+
+
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        ({**RECORD, "kind": "spaceship"}, "accepted are 'space' and 'catalogue'"),
+        ({**RECORD, "version": 99}, "version 99; accepted is 1"),
+        ({name: value for name, value in RECORD.items() if name != "fixed"}, "lacks 'fixed'"),
+        ([], "kind None"),
+        ({"kind": "catalogue", "version": 1}, "lacks 'rows'"),
+    ],
+)
+def test_a_record_that_cannot_be_read_says_why(record, message):
+    with pytest.raises(SpaceError, match=message):
+        from_dict(record)
+
+
+def test_a_record_of_the_wrong_kind_is_refused():
+    with pytest.raises(SpaceError, match="not a space"):
+        Space.from_dict({"kind": "catalogue"})
+
+
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        ({"kind": "reel", "name": "a"}, "Did you mean 'real'"),
+        ({"kind": "real", "name": "a", "low": 0, "hi": 1}, "wrong fields"),
+        ({"name": "a"}, "kind 'None'"),
+    ],
+)
+def test_a_parameter_record_that_cannot_be_read_says_why(record, message):
+    with pytest.raises(SpaceError, match=message):
+        parameter_from_dict(record)
