@@ -56,6 +56,8 @@ class ChoiceGP:
     """``"choice"`` (Theorem 1) or ``"batch_preference"`` (one winner, one latent dimension, shared noise)."""
     lapse: float = 0.01
     """Probability that an answer is a slip: any non-empty subset."""
+    nugget: float = 0.01
+    """Share of each latent function's variance that is an option's own and no matter of its inputs."""
     prior: HyperPrior = HyperPrior()
 
     def __post_init__(self) -> None:
@@ -64,12 +66,14 @@ class ChoiceGP:
         if self.kernel not in KERNELS:
             raise InvalidInput(f"kernel must be one of {', '.join(map(repr, KERNELS))}, got {self.kernel!r}")
         engine_named(self.engine)
+        if not 0.0 <= self.nugget < 1.0:
+            raise InvalidInput(f"nugget must be at least 0 and below 1, got {self.nugget!r}")
         check_likelihood_settings((), self.latent_dim, 1.0, self.likelihood, self.lapse)
 
     @property
     def spec(self) -> ModelSpec:
         """The model apart from its data and engine."""
-        return ModelSpec(int(self.latent_dim), self.kernel, float(self.lapse), self.prior)
+        return ModelSpec(int(self.latent_dim), self.kernel, float(self.lapse), float(self.nugget), self.prior)
 
     def fit(
         self,

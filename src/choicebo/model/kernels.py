@@ -98,14 +98,32 @@ def covariance(kernel: str, A: Any, B: Any, lengthscale: Any) -> Any:
     return KERNELS[kernel](np.sqrt(squared), np.exp)
 
 
-def factors(kernel: str, X: jax.Array, used: jax.Array, log_lengthscale: jax.Array) -> jax.Array:
-    """Cholesky factor of the covariance of ``X: (options, d)``, one per latent dimension; unused rows are independent."""
+def option_covariance(
+    kernel: str, nugget: float, A: NDArray[np.float64], B: NDArray[np.float64], lengthscale: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Covariance of unit variance between options: the share ``nugget`` of it is each option's own, unrelated to its inputs.
+
+    >>> x = np.array([[0.0], [1.0]])
+    >>> option_covariance("rbf", 0.1, x, x, np.array([1.0])).round(4).tolist()
+    [[1.0, 0.5459], [0.5459, 1.0]]
+    """
+    smooth: NDArray[np.float64] = (1.0 - nugget) * covariance(kernel, A, B, lengthscale)
+    if nugget > 0.0:
+        smooth[(A[:, None] == B[None]).all(-1)] += nugget
+    return smooth
+
+
+def factors(kernel: str, nugget: float, X: jax.Array, used: jax.Array, log_lengthscale: jax.Array) -> jax.Array:
+    """Cholesky factor of the covariance of distinct options ``X: (options, d)``, one per latent dimension.
+
+    Unused rows are independent of all others.
+    """
     both = used[:, None] & used[None]
     identity = jnp.eye(len(X))
 
     def one(lengthscale: jax.Array) -> jax.Array:
-        K = jnp.where(both, covariance(kernel, X, X, lengthscale), identity)
-        return jnp.linalg.cholesky(K + JITTER * identity)
+        K = jnp.where(both, (1.0 - nugget) * covariance(kernel, X, X, lengthscale), (1.0 - nugget) * identity)
+        return jnp.linalg.cholesky(K + (nugget + JITTER) * identity)
 
     return jax.vmap(one)(jnp.exp(log_lengthscale))
 

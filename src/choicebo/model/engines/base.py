@@ -27,6 +27,7 @@ class ModelSpec:
     n_e: int
     kernel: str = "matern32"
     lapse: float = 0.01
+    nugget: float = 0.01
     prior: HyperPrior = HyperPrior()
 
 
@@ -43,7 +44,9 @@ class Whitened(NamedTuple):
 
 def whiten(spec: ModelSpec, batch: Batch, hyper: Hyperparameters) -> Whitened:
     """The whitening factors of the prior at ``hyper``."""
-    unit = kernels.factors(spec.kernel, jnp.asarray(batch.X), jnp.asarray(batch.option_used), hyper.log_lengthscale)
+    unit = kernels.factors(
+        spec.kernel, spec.nugget, jnp.asarray(batch.X), jnp.asarray(batch.option_used), hyper.log_lengthscale
+    )
     return Whitened(jnp.exp(hyper.log_scale)[:, None, None] * unit)
 
 
