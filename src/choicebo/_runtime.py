@@ -1,7 +1,7 @@
 """What must be true of the process before numerics run: precision, threads, the compilation cache.
 
-Every module that uses JAX imports ``jax`` through ``from choicebo._runtime import jax`` or after importing this module,
-so that double precision is on before the first array exists.
+Every module that uses JAX calls :func:`configure_jax` when it is imported, so that double precision is on before the
+first array exists.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import platformdirs
 
@@ -37,15 +38,16 @@ def configure_jax() -> None:
     """Switch on double precision and the persistent compilation cache. Calling it again does nothing new."""
     import jax
 
-    jax.config.update("jax_enable_x64", True)
-    if jax.config.jax_compilation_cache_dir is None:
+    config: Any = jax.config
+    config.update("jax_enable_x64", True)
+    if config.jax_compilation_cache_dir is None:
         folder = cache_folder() / f"xla-{jax.__version__}"
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError:
             return  # a read-only home only costs compile time
-        jax.config.update("jax_compilation_cache_dir", str(folder))
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
+        config.update("jax_compilation_cache_dir", str(folder))
+        config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
 
 
 @contextlib.contextmanager

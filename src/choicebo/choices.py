@@ -106,8 +106,7 @@ class ChoiceData:
         given = _options(X, "X")
         distinct, index_map = _merge_equal_rows(given)
         merged = tuple(
-            _renumbered(choice, number, index_map)
-            for number, choice in enumerate(_as_choices(choices, len(given)))
+            _renumbered(choice, number, index_map) for number, choice in enumerate(_as_choices(choices, len(given)))
         )
         self.__setstate__((distinct, merged, index_map))
 
@@ -242,9 +241,7 @@ class ChoiceData:
     def _choice_number(self, k: Any) -> int:
         number = _index(k)
         if number is None or not 0 <= number < len(self.choices):
-            accepted = (
-                f"give a number from 0 to {len(self.choices) - 1}" if self.choices else "there are no choices"
-            )
+            accepted = f"give a number from 0 to {len(self.choices) - 1}" if self.choices else "there are no choices"
             raise DataError(f"there is no choice {k!r} among {len(self.choices)} choices; {accepted}")
         return number
 
@@ -373,9 +370,7 @@ def _matrix(X: ArrayLike, name: str, *, allow_none: bool = False) -> Array:
     except ValueError as error:
         raise DataError(f"{name} has rows of different lengths; {accepted}") from error
     if array.dtype.kind not in "biuf":
-        raise DataError(
-            f"{name} is not numeric (dtype {array.dtype}); {accepted}, with text encoded as numbers"
-        )
+        raise DataError(f"{name} is not numeric (dtype {array.dtype}); {accepted}, with text encoded as numbers")
     if array.ndim == 1 and array.size > 0:
         raise DataError(
             f"{name} has one dimension, shape {array.shape}; reshape it with reshape(-1, 1) if each value is "
@@ -500,7 +495,5 @@ def _refuse_repetition(indices: tuple[int, ...], name: str) -> None:
     seen: set[int] = set()
     for option in indices:
         if option in seen:
-            raise DataError(
-                f"option {option} is twice in {name}={reprlib.repr(indices)}; name each option {name} once"
-            )
+            raise DataError(f"option {option} is twice in {name}={reprlib.repr(indices)}; name each option {name} once")
         seen.add(option)

@@ -65,9 +65,7 @@ def read_json(text: str) -> PlainChoices:
             f'the JSON has "version": {document.get("version")!r}, but only version {VERSION} can be read; '
             "a newer file needs a newer choicebo"
         )
-    options = [
-        _json_option(row, number) for number, row in enumerate(_json_list(document, "options", "the JSON"))
-    ]
+    options = [_json_option(row, number) for number, row in enumerate(_json_list(document, "options", "the JSON"))]
     choices = []
     for number, choice in enumerate(_json_list(document, "choices", "the JSON")):
         where = f"choices[{number}]"
@@ -109,9 +107,7 @@ def read_csv(text: str) -> PlainChoices:
     [([1, 0], [0])]
     """
     if not isinstance(text, str):
-        raise DataError(
-            f"{text!r} is not text; give the text that to_csv() wrote, or use load to read a file"
-        )
+        raise DataError(f"{text!r} is not text; give the text that to_csv() wrote, or use load to read a file")
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     table = _Table()
     try:
@@ -135,9 +131,7 @@ def ending(path: str | Path) -> str:
     """
     suffix = Path(path).suffix.lower()
     if suffix not in ENDINGS:
-        raise DataError(
-            f"the ending {suffix!r} of {str(path)!r} names no format for choices; use .json or .csv"
-        )
+        raise DataError(f"the ending {suffix!r} of {str(path)!r} names no format for choices; use .json or .csv")
     return suffix
 
 
@@ -189,9 +183,7 @@ def _json_document(text: str) -> dict[str, Any]:
             "give the text that to_json() wrote, or use load to read a file"
         ) from error
     except (TypeError, ValueError, RecursionError) as error:
-        raise DataError(
-            f"not readable as JSON ({error}); give the text that to_json() wrote, or use load"
-        ) from error
+        raise DataError(f"not readable as JSON ({error}); give the text that to_json() wrote, or use load") from error
     if not isinstance(document, dict):
         raise DataError(
             f'the JSON holds a {type(document).__name__}, but must hold an object with "format", "version", '
@@ -247,14 +239,10 @@ class _Table:
     def add(self, line: int, cells: list[str], header: list[str], column: dict[str, int]) -> None:
         """Take in one row, or raise `DataError` naming its line."""
         if len(cells) != len(header):
-            raise DataError(
-                f"line {line}: {len(cells)} cells, but the header has {len(header)}; complete the row"
-            )
+            raise DataError(f"line {line}: {len(cells)} cells, but the header has {len(header)}; complete the row")
         option = _whole(cells[column["option"]], line, "option")
         inputs = [
-            _number(cells[position], line, name)
-            for name, position in column.items()
-            if name not in _FIXED_COLUMNS
+            _number(cells[position], line, name) for name, position in column.items() if name not in _FIXED_COLUMNS
         ]
         first, known = self.options.setdefault(option, (line, inputs))
         if known != inputs:
@@ -288,9 +276,7 @@ class _Table:
             kept = [index[option] for option, (_, is_kept) in shown.items() if is_kept]
             line = next(iter(shown.values()))[0]
             if not kept:
-                raise DataError(
-                    f"line {line}: choice {number} keeps no option; give at least one of its rows kept 1"
-                )
+                raise DataError(f"line {line}: choice {number} keeps no option; give at least one of its rows kept 1")
             if len(shown) < 2:
                 raise DataError(f"line {line}: choice {number} shows one option; a choice shows at least two")
             choices.append(([index[option] for option in shown], kept))

@@ -22,9 +22,7 @@ def dominates(a: ArrayLike, b: ArrayLike) -> bool:
     first = _numbers(a, "a", ndim=1)
     second = _numbers(b, "b", ndim=1)
     if first.shape != second.shape:
-        raise InvalidInput(
-            f"a has {first.size} objectives and b has {second.size}; give both the same objectives"
-        )
+        raise InvalidInput(f"a has {first.size} objectives and b has {second.size}; give both the same objectives")
     return bool(np.all(first >= second) and np.any(first > second))
 
 
@@ -78,9 +76,7 @@ def hypervolume_contributions(values: ArrayLike, reference: ArrayLike) -> NDArra
     return lost
 
 
-def _points_and_reference(
-    values: ArrayLike, reference: ArrayLike
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _points_and_reference(values: ArrayLike, reference: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     points = _numbers(values, "values", ndim=2)
     corner = _numbers(reference, "reference", ndim=1)
     if corner.size != points.shape[1]:
@@ -101,9 +97,7 @@ def _numbers(given: ArrayLike, name: str, *, ndim: int) -> NDArray[np.float64]:
     try:
         array = np.asarray(given)
     except ValueError as error:
-        raise InvalidInput(
-            f"{name} has rows of different lengths; give an array of shape {accepted}"
-        ) from error
+        raise InvalidInput(f"{name} has rows of different lengths; give an array of shape {accepted}") from error
     if array.dtype.kind not in "biuf":
         raise InvalidInput(f"{name} is not numeric (dtype {array.dtype}); give numbers of shape {accepted}")
     if array.ndim != ndim:

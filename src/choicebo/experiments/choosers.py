@@ -52,13 +52,10 @@ class Chooser:
     def __post_init__(self) -> None:
         if not callable(self.objectives):
             raise InvalidInput(
-                f"Chooser was given objectives {self.objectives!r}; "
-                "give a function of options (k, d) -> (k, n_o)."
+                f"Chooser was given objectives {self.objectives!r}; give a function of options (k, d) -> (k, n_o)."
             )
         if not 0 <= self.noise < np.inf:
-            raise InvalidInput(
-                f"Chooser was given noise {self.noise}; give a standard deviation of 0 or more."
-            )
+            raise InvalidInput(f"Chooser was given noise {self.noise}; give a standard deviation of 0 or more.")
         if not 0 <= self.lapse <= 1:
             raise InvalidInput(f"Chooser was given lapse {self.lapse}; give a probability between 0 and 1.")
 

@@ -131,9 +131,7 @@ class RealData:
                 f"names and {len(self.signs)} signs; give one name per column and as many outputs as inputs."
             )
         if not (np.all(np.isfinite(self.inputs)) and np.all(np.isfinite(self.outputs))):
-            raise DataError(
-                f"RealData {self.name!r} has values that are missing or not finite; remove those rows."
-            )
+            raise DataError(f"RealData {self.name!r} has values that are missing or not finite; remove those rows.")
 
 
 def real_data(name: str, folder: str | Path | None = None) -> RealData:
@@ -185,15 +183,12 @@ def _columns(path: Path, content: bytes, names: tuple[str, ...]) -> Array:
     absent = [name for name in names if name not in (rows.fieldnames or ())]
     if absent:
         raise DataError(
-            f"{path} has no column {', '.join(absent)}; "
-            f"its header line is {', '.join(rows.fieldnames or ())}."
+            f"{path} has no column {', '.join(absent)}; its header line is {', '.join(rows.fieldnames or ())}."
         )
     try:
         return np.array([[float(row[name]) for name in names] for row in rows]).reshape(-1, len(names))
     except (TypeError, ValueError) as error:
-        raise DataError(
-            f"{path} has a cell that is not a number ({error}); every used column must be."
-        ) from None
+        raise DataError(f"{path} has a cell that is not a number ({error}); every used column must be.") from None
 
 
 @dataclass(frozen=True)
@@ -235,13 +230,9 @@ def folds(
     """
     n = len(data.inputs)
     if not 2 <= n_folds <= n:
-        raise InvalidInput(
-            f"folds was given n_folds={n_folds}; give a number from 2 to the number of rows, {n}."
-        )
+        raise InvalidInput(f"folds was given n_folds={n_folds}; give a number from 2 to the number of rows, {n}.")
     if n_choices < 1 or n_test < 1:
-        raise InvalidInput(
-            f"folds was given n_choices={n_choices}, n_test={n_test}; give at least one of each."
-        )
+        raise InvalidInput(f"folds was given n_choices={n_choices}, n_test={n_test}; give at least one of each.")
     streams = np.random.default_rng(seed).spawn(1 + 2 * n_folds)
     for k, held_out in enumerate(np.array_split(streams[0].permutation(n), n_folds)):
         test = np.sort(held_out)
@@ -266,9 +257,7 @@ def folds(
         )
 
 
-def _sets_of_different_options(
-    inputs: Array, set_size: int, n_sets: int, rng: np.random.Generator
-) -> Indices:
+def _sets_of_different_options(inputs: Array, set_size: int, n_sets: int, rng: np.random.Generator) -> Indices:
     _, option = np.unique(inputs, axis=0, return_inverse=True)
     option = option.reshape(-1)
     drawn: dict[tuple[int, ...], None] = {}

@@ -133,9 +133,7 @@ def fit(X: ArrayLike, Y: ArrayLike, seed: int = 0, kernel: str = "matern32", n_s
     )
 
 
-def _maximise(
-    X: Array, y: Array, kernel: str, n_starts: int, rng: np.random.Generator
-) -> tuple[Array, Array, float]:
+def _maximise(X: Array, y: Array, kernel: str, n_starts: int, rng: np.random.Generator) -> tuple[Array, Array, float]:
     """Best log-parameters, weights and log marginal likelihood for one standardised output."""
     d = X.shape[1]
     bounds = [_LENGTH_BOUNDS] * d + [_SCALE_BOUNDS, _NOISE_BOUNDS]
@@ -157,9 +155,7 @@ def _maximise(
     ]
     best = min(climbs, key=lambda climb: float(climb.fun))
     if not np.isfinite(best.fun):
-        raise NumericalError(
-            "No start gave a positive definite covariance; scale the inputs to the unit cube."
-        )
+        raise NumericalError("No start gave a positive definite covariance; scale the inputs to the unit cube.")
     factor, _, _ = _factor(best.x, X / np.exp(best.x[:d]), KERNELS[kernel])
     return best.x, cho_solve((factor, True), y), -float(best.fun)
 

@@ -106,16 +106,10 @@ def _branin_currin(x: Array) -> Array:
     # BoTorch's code; the formula in its docstring is misprinted.
     x0, x1 = x.T
     u, v = 15 * x0 - 5, 15 * x1
-    branin = (
-        (v - 5.1 / (4 * np.pi**2) * u**2 + 5 / np.pi * u - 6) ** 2
-        + 10 * (1 - 1 / (8 * np.pi)) * np.cos(u)
-        + 10
-    )
+    branin = (v - 5.1 / (4 * np.pi**2) * u**2 + 5 / np.pi * u - 6) ** 2 + 10 * (1 - 1 / (8 * np.pi)) * np.cos(u) + 10
     with np.errstate(divide="ignore"):
         factor = 1 - np.exp(-1 / (2 * x1))
-    currin = (
-        factor * (2300 * x0**3 + 1900 * x0**2 + 2092 * x0 + 60) / (100 * x0**3 + 500 * x0**2 + 4 * x0 + 20)
-    )
+    currin = factor * (2300 * x0**3 + 1900 * x0**2 + 2092 * x0 + 60) / (100 * x0**3 + 500 * x0**2 + 4 * x0 + 20)
     return np.stack([branin, currin], axis=1)
 
 
@@ -146,18 +140,10 @@ def _vehicle_safety(x: Array) -> Array:
     # RE3-5-4: Liao et al. 2008, Tanabe and Ishibuchi 2020.
     x1, x2, x3, x4, x5 = x.T
     weight = 1640.2823 + 2.3573285 * x1 + 2.3220035 * x2 + 4.5688768 * x3 + 7.7213633 * x4 + 4.4559504 * x5
-    acceleration = (
-        6.5856 + 1.15 * x1 - 1.0427 * x2 + 0.9738 * x3 + 0.8364 * x4 - 0.3695 * x1 * x4 + 0.0861 * x1 * x5
-    )
+    acceleration = 6.5856 + 1.15 * x1 - 1.0427 * x2 + 0.9738 * x3 + 0.8364 * x4 - 0.3695 * x1 * x4 + 0.0861 * x1 * x5
     acceleration += 0.3628 * x2 * x4 - 0.1106 * x1**2 - 0.3437 * x3**2 + 0.1764 * x4**2
     intrusion = (
-        -0.0551
-        + 0.0181 * x1
-        + 0.1024 * x2
-        + 0.0421 * x3
-        - 0.0073 * x1 * x2
-        + 0.024 * x2 * x3
-        - 0.0118 * x2 * x4
+        -0.0551 + 0.0181 * x1 + 0.1024 * x2 + 0.0421 * x3 - 0.0073 * x1 * x2 + 0.024 * x2 * x3 - 0.0118 * x2 * x4
     )
     intrusion += -0.0204 * x3 * x4 - 0.008 * x3 * x5 - 0.0241 * x2**2 + 0.0109 * x4**2
     return np.stack([weight, acceleration, intrusion], axis=1)

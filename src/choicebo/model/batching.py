@@ -8,13 +8,14 @@ A padded event compares an option with itself and has weight 0.
 from __future__ import annotations
 
 from collections import Counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 from numpy.typing import NDArray
 
 from choicebo.choices import Choice, ChoiceData
+
+# The arrays are NumPy when made and JAX inside compiled code, hence ``Any``.
 
 SLOTS = (1, 2, 4, 8, 12)
 """A rejection with k kept options goes into the first group with at least k slots."""
@@ -27,42 +28,42 @@ _PAIRS_PER_CHOICE = 6.0
 class Rejections(NamedTuple):
     """Rejected options and what could have beaten them."""
 
-    kept: jax.Array | NDArray[np.int32]
+    kept: Any
     """(slots, events): indices of the kept options; an unused slot repeats the rejected option."""
-    used: jax.Array | NDArray[np.bool_]
+    used: Any
     """(slots, events): which slots hold a kept option."""
-    rejected: jax.Array | NDArray[np.int32]
+    rejected: Any
     """(events,)"""
-    choice: jax.Array | NDArray[np.int32]
+    choice: Any
     """(events,): the choice that each event belongs to."""
-    weight: jax.Array | NDArray[np.float32]
+    weight: Any
     """(events,): 0 for padding."""
 
 
 class Coexistences(NamedTuple):
     """Unordered pairs of kept options, neither of which beats the other."""
 
-    first: jax.Array | NDArray[np.int32]
-    second: jax.Array | NDArray[np.int32]
-    choice: jax.Array | NDArray[np.int32]
-    weight: jax.Array | NDArray[np.float32]
+    first: Any
+    second: Any
+    choice: Any
+    weight: Any
 
 
 class Batch(NamedTuple):
     """All that the engines need of a data set, padded."""
 
-    X: jax.Array | NDArray[np.float64]
+    X: Any
     """(options, d): the options that were shown, padded with rows of zeros."""
-    option_used: jax.Array | NDArray[np.bool_]
+    option_used: Any
     """(options,)"""
     rejections: tuple[Rejections, ...]
     coexistences: Coexistences
-    log_uniform: jax.Array | NDArray[np.float32]
+    log_uniform: Any
     """(choices,): log-probability of each choice under a uniformly random non-empty subset."""
-    choice_used: jax.Array | NDArray[np.bool_]
+    choice_used: Any
     """(choices,)"""
     contests: Rejections | None = None
-    """With the batch-preference likelihood only: per choice the losers (as ``kept``) and the winner (as ``rejected``)."""
+    """With the batch-preference likelihood: per choice the losers (as ``kept``) and the winner (as ``rejected``)."""
 
 
 def option_capacity(count: int) -> int:
@@ -131,7 +132,9 @@ def make_batch(data: ChoiceData, likelihood: str = "choice") -> tuple[Batch, NDA
         batch = batch._replace(
             rejections=(),
             coexistences=_coexistences((), 1),
-            contests=_slotted([(c.rejected, c.kept[0], number) for number, c in enumerate(choices)], size - 1, capacity),
+            contests=_slotted(
+                [(c.rejected, c.kept[0], number) for number, c in enumerate(choices)], size - 1, capacity
+            ),
         )
     return batch, rows
 

@@ -80,4 +80,4 @@ def _rejection_by_kept_set(latent: Array, j: int) -> Array:
         shape = (-1, 2, 1 << i, draws)
         halves = terms.reshape(shape)
         halves[:, 1] += halves[:, 0]
-    return terms
+    return np.asarray(terms)

@@ -56,11 +56,7 @@ def _events(batch: Batch) -> list[tuple[jax.Array, _Value, jax.Array, jax.Array]
     for group in batch.rejections:
         members = jnp.concatenate([group.kept, group.rejected[None]])
 
-        def rejection(y: jax.Array, used: jax.Array = group.used) -> jax.Array:
-            value: jax.Array = inner_loop.log_rejection(y[:-1] - y[-1], used, inner_loop.NODES)
-            return value
-
-        found.append((members, rejection, group.choice, group.weight))
+        found.append((members, _rejection(group.used), group.choice, group.weight))
     pairs = batch.coexistences
     members = jnp.stack([pairs.first, pairs.second])
     found.append((members, lambda y: inner_loop.log_coexistence(y[0] - y[1]), pairs.choice, pairs.weight))
@@ -75,6 +71,14 @@ def _events(batch: Batch) -> list[tuple[jax.Array, _Value, jax.Array, jax.Array]
     return found
 
 
+def _rejection(used: jax.Array) -> _Value:
+    def value(y: jax.Array) -> jax.Array:
+        log_p: jax.Array = inner_loop.log_rejection(y[:-1] - y[-1], used, inner_loop.NODES)
+        return log_p
+
+    return value
+
+
 def _derivatives(
     latent: jax.Array, members: jax.Array, value: _Value
 ) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
@@ -85,7 +89,8 @@ def _derivatives(
     rows = (jnp.arange(n_e)[None, :, None] * options + members[:, None]).reshape(local, -1)
 
     def gradient(y: jax.Array) -> jax.Array:
-        return jax.grad(lambda y: value(y).sum())(y)
+        slope: jax.Array = jax.grad(lambda y: value(y).sum())(y)
+        return slope
 
     directions = jnp.eye(local, dtype=y.dtype).reshape(local, y.shape[0], n_e, 1)
     hessian = jax.vmap(lambda t: jax.jvp(gradient, (y,), (jnp.broadcast_to(t, y.shape),))[1])(directions)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from choicebo.errors import ConvergenceWarning
+from choicebo.model.engines.base import Fit
 
 Array = NDArray[np.float64]
 
@@ -71,11 +72,8 @@ def margins(latent: Array, seed: int = 0) -> Array:
     return np.moveaxis((latent[..., first] - latent[..., second]).min(axis=2), -1, 0)
 
 
-def diagnose(
-    engine: str, latent: Array, log_likelihood: Array, log_evidence: float, evidence_trace: Array,
-    divergences: int, acceptance: float, seconds: float,
-) -> Diagnostics:
-    """Summarise draws; ``log_likelihood: (chains, draws)``."""
+def diagnose(engine: str, latent: Array, log_likelihood: Array, fit: Fit, seconds: float) -> Diagnostics:
+    """Summarise the draws of ``fit``; ``latent: (chains, draws, n_e, options)``, ``log_likelihood: (chains, draws)``."""
     from arviz_stats.base import array_stats
 
     quantities = np.concatenate([log_likelihood[None], margins(latent)])
@@ -91,10 +89,10 @@ def diagnose(
         r_hat=float(np.nanmax([1.0, *r_hats])),
         effective_sample_size=sizes[0] if np.isfinite(sizes[0]) else float(chains * draws),
         effective_sample_size_margins=float(np.nanmin([chains * draws, *sizes[1:]])),
-        divergences=divergences,
-        acceptance=acceptance,
-        log_evidence=log_evidence,
-        evidence_trace=evidence_trace,
+        divergences=fit.divergences,
+        acceptance=fit.acceptance,
+        log_evidence=fit.log_evidence,
+        evidence_trace=fit.evidence_trace,
         draws=chains * draws,
         seconds=seconds,
     )

@@ -34,7 +34,8 @@ def _evaluate(
         latent = prior.latent(v)
         return latent, inner_loop.choice_log_likelihoods(latent, batch, spec.lapse, nodes=16)
 
-    return jax.lax.map(one, whitened, batch_size=32)
+    found: tuple[jax.Array, jax.Array] = jax.lax.map(one, whitened, batch_size=32)
+    return found
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,7 +62,11 @@ class ChoiceGP:
     prior: HyperPrior = HyperPrior()
 
     def __post_init__(self) -> None:
-        if isinstance(self.latent_dim, bool) or not isinstance(self.latent_dim, int | np.integer) or self.latent_dim < 1:
+        if (
+            isinstance(self.latent_dim, bool)
+            or not isinstance(self.latent_dim, int | np.integer)
+            or self.latent_dim < 1
+        ):
             raise InvalidInput(f"latent_dim must be a whole number of at least 1, got {self.latent_dim!r}")
         if self.kernel not in KERNELS:
             raise InvalidInput(f"kernel must be one of {', '.join(map(repr, KERNELS))}, got {self.kernel!r}")
@@ -107,6 +112,14 @@ class ChoiceGP:
             )
         m = len(rows)
         log_likelihood = log_likelihood[:, : len(data.choices)].reshape(chains, draws, -1).astype(np.float64)
+        diagnostics = diagnose(
+            engine.name,
+            latent.reshape(chains, draws, *latent.shape[1:])[..., :m],
+            log_likelihood.sum(-1),
+            found,
+            time.perf_counter() - began,
+        )
+        diagnostics.warn()
         return Posterior(
             data=data,
             spec=spec,
@@ -114,21 +127,5 @@ class ChoiceGP:
             options=np.asarray(data.X[rows]),
             whitened=found.whitened[..., :m],
             log_likelihood=log_likelihood,
-            diagnostics=self._diagnose(engine, found, latent, log_likelihood, m, time.perf_counter() - began),
+            diagnostics=diagnostics,
         )
-
-    @staticmethod
-    def _diagnose(engine, found, latent, log_likelihood, m, seconds):
-        chains, draws = log_likelihood.shape[:2]
-        diagnostics = diagnose(
-            engine.name,
-            latent.reshape(chains, draws, *latent.shape[1:])[..., :m],
-            log_likelihood.sum(-1),
-            found.log_evidence,
-            found.evidence_trace,
-            found.divergences,
-            found.acceptance,
-            seconds,
-        )
-        diagnostics.warn()
-        return diagnostics

@@ -36,7 +36,7 @@ class HyperPrior(NamedTuple):
     """For one input; it grows with the square root of their number, as distances in the cube do."""
     lengthscale_spread: float = 1.0
     scale_median: float = 4.0
-    scale_spread: float = 0.7
+    scale_spread: float = 0.35
 
     def centre(self, dim: int, n_e: int) -> Hyperparameters:
         """The prior's medians for ``dim`` inputs and ``n_e`` latent dimensions."""
@@ -99,7 +99,11 @@ def covariance(kernel: str, A: Any, B: Any, lengthscale: Any) -> Any:
 
 
 def option_covariance(
-    kernel: str, nugget: float, A: NDArray[np.float64], B: NDArray[np.float64], lengthscale: NDArray[np.float64]
+    kernel: str,
+    nugget: float,
+    A: NDArray[np.float64],
+    B: NDArray[np.float64],
+    lengthscale: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """Covariance of unit variance between options: the share ``nugget`` of it is each option's own, unrelated to its inputs.
 
@@ -125,7 +129,8 @@ def factors(kernel: str, nugget: float, X: jax.Array, used: jax.Array, log_lengt
         K = jnp.where(both, (1.0 - nugget) * covariance(kernel, X, X, lengthscale), (1.0 - nugget) * identity)
         return jnp.linalg.cholesky(K + (nugget + JITTER) * identity)
 
-    return jax.vmap(one)(jnp.exp(log_lengthscale))
+    lower: jax.Array = jax.vmap(one)(jnp.exp(log_lengthscale))
+    return lower
 
 
 def safe_cholesky(K: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -137,7 +142,7 @@ def safe_cholesky(K: NDArray[np.float64]) -> NDArray[np.float64]:
     size = max(float(np.mean(np.diag(K))), np.finfo(float).tiny)
     for power in range(-10, 0):
         try:
-            return np.linalg.cholesky(K + (10.0**power * size) * np.eye(len(K)))
+            return np.asarray(np.linalg.cholesky(K + (10.0**power * size) * np.eye(len(K))), dtype=np.float64)
         except np.linalg.LinAlgError:
             continue
     raise NumericalError(

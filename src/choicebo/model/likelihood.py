@@ -43,7 +43,7 @@ def subset_masks(size: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
     [[1, 0], [0, 1], [1, 1]]
     """
     codes = np.arange(1, 2**size)
-    return (codes[:, None] >> np.arange(size)) & 1 == 1
+    return np.asarray((codes[:, None] >> np.arange(size)) & 1, dtype=bool)
 
 
 def log_expected_product(z: jax.Array, included: jax.Array) -> jax.Array:
@@ -65,7 +65,8 @@ def log_expected_product(z: jax.Array, included: jax.Array) -> jax.Array:
     mode = jax.lax.fori_loop(0, _NEWTON_STEPS, newton, jnp.zeros(z.shape[1:], z.dtype))
     u = jax.lax.stop_gradient(mode) + _OFFSETS.reshape((-1,) + (1,) * (z.ndim - 1))
     log_integrand = (weight * log_ndtr(z - u[:, None])).sum(1) - 0.5 * u * u - LOG_SQRT_2PI
-    return jax.nn.logsumexp(log_integrand, axis=0) + np.log(_OFFSETS[1] - _OFFSETS[0])
+    integral: jax.Array = jax.nn.logsumexp(log_integrand, axis=0) + np.log(_OFFSETS[1] - _OFFSETS[0])
+    return integral
 
 
 def log_rejection(z: jax.Array) -> jax.Array:
@@ -144,11 +145,9 @@ def choice_log_likelihood(
     return result if as_jax else np.asarray(result)
 
 
-def check_likelihood_settings(
-    choices: Iterable[Choice], n_e: int, noise: float, likelihood: str, lapse: float
-) -> None:
+def check_likelihood_settings(choices: Iterable[Choice], n_e: int, noise: float, likelihood: str, lapse: float) -> None:
     """Refuse settings that the likelihood is not defined for, saying which are accepted."""
-    if not (np.isscalar(noise) and np.isfinite(noise) and noise > 0):
+    if isinstance(noise, bool) or not isinstance(noise, int | float | np.number) or not 0.0 < noise < np.inf:
         raise InvalidInput(f"noise must be a positive finite number, got {noise!r}")
     if not 0.0 <= lapse < 1.0:
         raise InvalidInput(f"lapse must be at least 0 and below 1, got {lapse!r}")

@@ -73,12 +73,12 @@ class Posterior:
     @property
     def lengthscales(self) -> Array:
         """(n_e, d): learned length-scales in the unit cube; a short one means that the input matters."""
-        return np.exp(np.asarray(self.hyper.log_lengthscale))
+        return np.exp(np.asarray(self.hyper.log_lengthscale, dtype=np.float64))
 
     @property
     def scales(self) -> Array:
         """(n_e,): learned standard deviations of the latent functions, in units of the noise."""
-        return np.exp(np.asarray(self.hyper.log_scale))
+        return np.exp(np.asarray(self.hyper.log_scale, dtype=np.float64))
 
     def _covariance(self, A: Array, B: Array, lengthscale: Array) -> Array:
         return option_covariance(self.spec.kernel, self.spec.nugget, A, B, lengthscale)
@@ -192,7 +192,7 @@ class Posterior:
         """Probability that each row of ``X: (n, d)`` is Pareto-optimal among all rows, (n,)."""
         points = self._points(X)
         latent = self.sample(points, draws=draws, seed=seed)
-        return np.mean([pareto.non_dominated(values) for values in latent], axis=0)
+        return np.asarray(np.mean([pareto.non_dominated(values) for values in latent], axis=0))
 
     def pareto_set(self, X: ArrayLike, *, threshold: float = 0.5, draws: int = 400, seed: int = 0) -> NDArray[np.int64]:
         """The rows of ``X`` that are Pareto-optimal with at least the given probability; never empty."""
@@ -206,10 +206,20 @@ class Posterior:
         chains, draws, choices = self.log_likelihood.shape
         flat = self.log_likelihood.reshape(chains * draws, choices).T
         relative = min(1.0, max(self.diagnostics.effective_sample_size, 1.0) / (chains * draws))
-        log_weights, khat = array_stats.psislw(-flat, r_eff=relative, axis=-1)
-        pointwise = np.logaddexp.reduce(np.asarray(log_weights) + flat, axis=1)
+        pointwise, khat = np.empty(choices), np.zeros(choices)
+        for number, log_p in enumerate(flat):
+            try:
+                log_weights, shape = array_stats.psislw(-log_p, r_eff=relative)
+                smoothed = float(np.logaddexp.reduce(np.asarray(log_weights) + log_p))
+            except ValueError:
+                smoothed, shape = np.nan, 0.0
+            # No tail to smooth: every draw explains the choice alike, or the lapse rate bounds the weights. Plain
+            # importance weights are right then.
+            plain = np.log(len(log_p)) - np.logaddexp.reduce(-log_p)
+            pointwise[number] = smoothed if np.isfinite(smoothed) else plain
+            khat[number] = float(shape) if np.isfinite(shape) else 0.0
         se = float(np.sqrt(choices * pointwise.var())) if choices > 1 else float("nan")
-        return Loo(float(pointwise.sum()), se, pointwise, np.atleast_1d(np.asarray(khat, dtype=np.float64)))
+        return Loo(float(pointwise.sum()), se, pointwise, khat)
 
     def _conditional_mean(self, points: Array, chosen: Any = slice(None)) -> tuple[Array, list[Array]]:
         """Means given each chosen draw, (draws, n, n_e), and per dimension ``L^-1 k(options, points)``."""
@@ -259,13 +269,16 @@ def _require_set(points: Array) -> None:
 
 
 def _most_frequent_pareto_set(latent: Array) -> int:
-    """The code of the subset that is the Pareto set of most draws, ``latent: (draws, k, n_e)``; ties go to the likelier answer."""
-    draws, size, _ = latent.shape
+    """The code of the subset that is the Pareto set of most draws of ``latent: (draws, k, n_e)``.
+
+    Ties go to the likelier answer.
+    """
+    size = latent.shape[1]
     if size > MAX_SET:
         raise InvalidInput(f"a set of {size} options has 2^{size} subsets; at most {MAX_SET} options are taken")
-    better = latent[:, :, None] >= latent[:, None]
-    strictly = latent[:, :, None] > latent[:, None]
-    beaten = (better.all(-1) & strictly.any(-1)).any(1)
+    better = np.all(latent[:, :, None] >= latent[:, None], axis=-1)
+    strictly = np.any(latent[:, :, None] > latent[:, None], axis=-1)
+    beaten = np.any(better & strictly, axis=1)
     counts = np.bincount((~beaten * (1 << np.arange(size))).sum(1), minlength=2**size)
     tied = np.flatnonzero(counts == counts.max())
     if len(tied) == 1:

@@ -249,9 +249,7 @@ def _check_columns(table: Table, roles: Mapping[str, str | None], features: Sequ
             raise SpaceError(f"features names {name!r}, which is the key, label or image, or is named twice.")
     for role, name in asked:
         if all(row[name] is None for row in table.rows):
-            raise SpaceError(
-                f"The {role} column {name!r} is empty in every row: fill it in, or choose another."
-            )
+            raise SpaceError(f"The {role} column {name!r} is empty in every row: fill it in, or choose another.")
 
 
 def _check_keys(table: Table, key: str) -> None:
@@ -259,9 +257,7 @@ def _check_keys(table: Table, key: str) -> None:
     for index, row in enumerate(table.rows):
         value = row[key]
         if value is None:
-            raise SpaceError(
-                f"{table.place(index)} has no value in the key column {key!r}: give each row a key."
-            )
+            raise SpaceError(f"{table.place(index)} has no value in the key column {key!r}: give each row a key.")
         if isinstance(value, bool) or not isinstance(value, (str, int)):
             raise SpaceError(f"{table.place(index)} has the key {value!r}: give a text or a whole number.")
         if value in seen:

@@ -109,13 +109,9 @@ class _Sorts:
     def _pair(self, left: ast.expr, op: ast.cmpop, right: ast.expr) -> None:
         sorts = self.of(left), self.of(right)
         if "truth" in sorts:
-            raise at(
-                self.text, left, "a comparison cannot be compared again.", "Join comparisons with and, or."
-            )
+            raise at(self.text, left, "a comparison cannot be compared again.", "Join comparisons with and, or.")
         if sorts[0] != sorts[1]:
-            raise at(
-                self.text, right, f"a {sorts[0]} is compared with a {sorts[1]}.", "Compare like with like."
-            )
+            raise at(self.text, right, f"a {sorts[0]} is compared with a {sorts[1]}.", "Compare like with like.")
         if sorts[0] == "label":
             if not isinstance(op, (ast.Eq, ast.NotEq)):
                 raise at(self.text, right, "labels have no order here.", "Use ==, != or in ['...', '...'].")

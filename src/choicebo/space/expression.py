@@ -125,9 +125,7 @@ def _syntax_error(text: str, error: SyntaxError) -> SpaceError:
     advice = next((hint for sign, hint in _HINTS.items() if sign in text), "")
     if not advice and re.search(r"(?<![<>=!])=(?!=)", text):
         advice = "Write == for 'equals', <= for 'at most', >= for 'at least'."
-    return pointed(
-        text, column, column + 1, f"{error.msg}.", advice or "Write it as, for example: a + 2*b <= 3"
-    )
+    return pointed(text, column, column + 1, f"{error.msg}.", advice or "Write it as, for example: a + 2*b <= 3")
 
 
 class _Whitelist:
@@ -140,9 +138,7 @@ class _Whitelist:
     def visit(self, node: ast.expr, depth: int) -> None:
         self.parts += 1
         if depth > MAX_DEPTH or self.parts > MAX_PARTS:
-            raise at(
-                self.text, node, "it is nested too deeply or too long.", "Simplify it, or split it in two."
-            )
+            raise at(self.text, node, "it is nested too deeply or too long.", "Simplify it, or split it in two.")
         for child in self._children(node):
             self.visit(child, depth + 1)
 

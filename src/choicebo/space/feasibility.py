@@ -27,9 +27,7 @@ def nothing_feasible(texts: Sequence[str], satisfied: Sequence[Bools], exhaustiv
         verb = "is" if len(never) == 1 else "are"
         advice = "Relax it, or widen the ranges." if len(never) == 1 else "Relax them, or widen the ranges."
         if not exhaustive and any("==" in text for text in never):
-            advice += (
-                " Reals are hardly ever equal: write abs(a + b - 1) <= 0.01, or leave one parameter out."
-            )
+            advice += " Reals are hardly ever equal: write abs(a + b - 1) <= 0.01, or leave one parameter out."
         return SpaceError(
             f"{opening} all constraints: {' and '.join(map(repr, never))} {verb} never satisfied. {advice}"
         )
@@ -39,6 +37,4 @@ def nothing_feasible(texts: Sequence[str], satisfied: Sequence[Bools], exhaustiv
                 f"{opening} all constraints: {one!r} and {other!r} contradict each other. Relax one of them."
             )
     shares = ", ".join(f"{text!r} {np.mean(mask):.2%}" for text, mask in zip(texts, satisfied, strict=True))
-    return SpaceError(
-        f"{opening} all constraints together. Alone they are satisfied by: {shares}. Relax one of them."
-    )
+    return SpaceError(f"{opening} all constraints together. Alone they are satisfied by: {shares}. Relax one of them.")

@@ -41,9 +41,7 @@ def choose_features(table: Table, special: Sequence[str], asked: Sequence[str] |
     {'vat': 'the same in every row'}
     """
     others = [name for name in table.columns if name not in special]
-    empty = [
-        name for name in others if name not in (asked or ()) and all(row[name] is None for row in table.rows)
-    ]
+    empty = [name for name in others if name not in (asked or ()) and all(row[name] is None for row in table.rows)]
     wanted = [name for name in others if name not in empty] if asked is None else list(asked)
     reasons = {name: why_dropped(table, name, asked is not None) for name in wanted}
     dropped = dict.fromkeys(empty, "empty in every row") | {name: why for name, why in reasons.items() if why}

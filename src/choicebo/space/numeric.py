@@ -38,9 +38,7 @@ def _settle(parameter: Real | Integer, low: int | float, high: int | float) -> N
     """Store checked bounds, after the rules that both kinds share."""
     name = parameter.name
     if low == high:
-        raise SpaceError(
-            f"{name!r} has low = high = {low!r}: use Fixed({name!r}, {low!r}) if it does not vary."
-        )
+        raise SpaceError(f"{name!r} has low = high = {low!r}: use Fixed({name!r}, {low!r}) if it does not vary.")
     if low > high:
         raise SpaceError(f"{name!r} has low = {low!r} above high = {high!r}: swap them.")
     if parameter.log and low <= 0:

@@ -128,15 +128,11 @@ def split(
     ((Real('x', 0.0, 1.0),), (Fixed('k', 2),))
     """
     if isinstance(parameters, (Parameter, Fixed)) or not isinstance(fixed, Mapping):
-        raise SpaceError(
-            "A space takes a list of parameters, and fixed values as a dict: fixed={'oven': 'gas'}."
-        )
+        raise SpaceError("A space takes a list of parameters, and fixed values as a dict: fixed={'oven': 'gas'}.")
     given = list(parameters)
     for parameter in given:
         if not isinstance(parameter, (Parameter, Fixed)):
-            raise SpaceError(
-                f"A parameter is {parameter!r}: give a Real, Integer, Ordinal, Categorical or Fixed."
-            )
+            raise SpaceError(f"A parameter is {parameter!r}: give a Real, Integer, Ordinal, Categorical or Fixed.")
     varying = {parameter.name: parameter for parameter in given if isinstance(parameter, Parameter)}
     held = [parameter for parameter in given if isinstance(parameter, Fixed)]
     for name, value in fixed.items():

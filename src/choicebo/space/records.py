@@ -24,9 +24,7 @@ def check_record(record: Mapping[str, Any], kind: str, fields: Sequence[str]) ->
     if not isinstance(record, Mapping) or record.get("kind") != kind:
         raise SpaceError(f"The record is not a {kind}: give what to_dict() returned.")
     if record.get("version") != VERSION:
-        raise SpaceError(
-            f"The record has version {record.get('version')!r}; accepted is {VERSION}: update choicebo."
-        )
+        raise SpaceError(f"The record has version {record.get('version')!r}; accepted is {VERSION}: update choicebo.")
     for field in fields:
         if field not in record:
             raise SpaceError(f"The record of a {kind} lacks {field!r}: give what to_dict() returned.")
@@ -45,9 +43,7 @@ def parameter_from_dict(record: Mapping[str, Any]) -> Parameter:
     try:
         return KINDS[kind](**fields)
     except TypeError:
-        raise SpaceError(
-            f"The record of a {kind} parameter has the wrong fields: {sorted(fields)}."
-        ) from None
+        raise SpaceError(f"The record of a {kind} parameter has the wrong fields: {sorted(fields)}.") from None
 
 
 def from_dict(record: Mapping[str, Any]) -> Space | Catalogue:

@@ -72,9 +72,7 @@ class CatalogueTable(_Table):
     key: str = Field(default="sku", description="The column that identifies a row.")
     label: str | None = Field(default=None, description="The column with the name that people see.")
     image: str | None = Field(default=None, description="The column with the picture of a row.")
-    features: list[str] | None = Field(
-        None, description="The columns that describe a row; default: all others."
-    )
+    features: list[str] | None = Field(None, description="The columns that describe a row; default: all others.")
 
 
 class ShowTable(_Table):

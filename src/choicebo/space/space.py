@@ -205,9 +205,7 @@ class Space:
         [[0.0, 0.5], [0.0, 1.0], [0.5, 1.0]]
         """
         if self.size > limit:
-            raise SpaceError(
-                f"The space has {self.size} options, above the limit of {limit}: use sample() or sobol()."
-            )
+            raise SpaceError(f"The space has {self.size} options, above the limit of {limit}: use sample() or sobol().")
         if self.size <= _SHORT:
             return self._everything.copy()
         cube = self._combinations()
@@ -293,9 +291,7 @@ class Space:
 
     def _columns(self, values: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
         """What constraints calculate with: numbers as floats, everything else as it is."""
-        columns = {
-            p.name: values[p.name].astype(float) if p.numeric else values[p.name] for p in self.parameters
-        }
+        columns = {p.name: values[p.name].astype(float) if p.numeric else values[p.name] for p in self.parameters}
         length = len(next(iter(values.values())))
         for held in self.fixed:
             columns[held.name] = np.full(length, held.value, dtype=float if held.numeric else object)
@@ -303,9 +299,7 @@ class Space:
 
     def _checked(self, option: Mapping[str, object]) -> list[Value]:
         if not isinstance(option, Mapping):
-            raise SpaceError(
-                f"An option is {option!r}: give a dict with a value for each of {', '.join(self.names)}."
-            )
+            raise SpaceError(f"An option is {option!r}: give a dict with a value for each of {', '.join(self.names)}.")
         if option.keys() != self.blocks.keys():
             self._check_keys(option)
         return [parameter.check(option[parameter.name]) for parameter in self.parameters]

@@ -65,16 +65,12 @@ class Show:
 
     def __post_init__(self) -> None:
         if self.kind not in _SHOWN:
-            raise SpaceError(
-                f"Options are shown as {self.kind!r}. {checks.suggestion(str(self.kind), _SHOWN)}"
-            )
+            raise SpaceError(f"Options are shown as {self.kind!r}. {checks.suggestion(str(self.kind), _SHOWN)}")
         for given in (self.template, self.file):
             if given is not None and (not isinstance(given, str) or not given.strip()):
                 raise SpaceError(f"A template is {given!r}: give a text that is not empty.")
         if self.kind == "bars" and (self.template or self.file):
-            raise SpaceError(
-                "Bars take no template: choose the kind 'svg' or 'image', or leave the template out."
-            )
+            raise SpaceError("Bars take no template: choose the kind 'svg' or 'image', or leave the template out.")
         if self.kind == "svg" and (self.template is None) == (self.file is None):
             raise SpaceError("The kind 'svg' needs either a template or a file with it: give one of the two.")
         if self.kind == "image" and self.file:
@@ -122,9 +118,7 @@ class StudyFile:
             object.__setattr__(self, "baseline", self._check_baseline(self.baseline))
         pictured = isinstance(self.space, Catalogue) and self.space.image
         if self.show.kind == "image" and not (self.show.template or pictured):
-            raise SpaceError(
-                "Options are shown as images: give a catalogue with an image column, or a template."
-            )
+            raise SpaceError("Options are shown as images: give a catalogue with an image column, or a template.")
 
     def __hash__(self) -> int:
         return hash((self.name, self.space, self.question, self.query_size, self.new_per_query, self.show))
@@ -133,9 +127,7 @@ class StudyFile:
         query_size = checks.whole(self.query_size, "query_size")
         new = checks.whole(self.new_per_query, "new_per_query")
         if not 2 <= query_size <= self.space.size:
-            raise SpaceError(
-                f"query_size is {query_size}: accepted is 2 to the number of options, {self.space.size}."
-            )
+            raise SpaceError(f"query_size is {query_size}: accepted is 2 to the number of options, {self.space.size}.")
         if not 1 <= new <= query_size:
             raise SpaceError(f"new_per_query is {new}: accepted is 1 to query_size, {query_size}.")
 
@@ -188,9 +180,7 @@ def loads(text: str, folder: str | Path = ".") -> StudyFile:
         catalogue_file=document.catalogue.file if document.catalogue else None,
         folder=Path(folder),
     )
-    study_file.show.text(
-        study_file.folder
-    )  # a template that cannot be read must fail now, not before a person
+    study_file.show.text(study_file.folder)  # a template that cannot be read must fail now, not before a person
     return study_file
 
 
@@ -227,16 +217,10 @@ def dumps(study_file: StudyFile) -> str:
         if space.fixed:
             parts.append("[fixed]\n" + toml.entries({held.name: held.value for held in space.fixed}))
     if study_file.baseline is not None:
-        known = (
-            (space.key,)
-            if isinstance(space, Catalogue)
-            else [parameter.name for parameter in space.parameters]
-        )
+        known = (space.key,) if isinstance(space, Catalogue) else [parameter.name for parameter in space.parameters]
         parts.append("[baseline]\n" + toml.entries({name: study_file.baseline[name] for name in known}))
     if show != Show():
-        parts.append(
-            "[show]\n" + toml.entries({"kind": show.kind, "template": show.template, "file": show.file})
-        )
+        parts.append("[show]\n" + toml.entries({"kind": show.kind, "template": show.template, "file": show.file}))
     return "\n".join(parts)
 
 
@@ -271,9 +255,7 @@ def _space(document: StudyDocument, folder: Path) -> Space | Catalogue:
         parameters = [parameter_from_dict(entry.model_dump()) for entry in document.parameter]
         return Space(parameters, document.constraints, document.fixed)
     if document.parameter or document.constraints or document.fixed:
-        raise SpaceError(
-            "The study file has a [catalogue]: leave out [[parameter]], constraints and [fixed]."
-        )
+        raise SpaceError("The study file has a [catalogue]: leave out [[parameter]], constraints and [fixed].")
     if (table.file is None) == (table.rows is None):
         raise SpaceError("[catalogue] needs either a file or [[catalogue.rows]]: give one of the two.")
     rows = table.rows if table.file is None else _inside(folder, table.file, "The catalogue")

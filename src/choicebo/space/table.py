@@ -54,9 +54,7 @@ def read_table(source: object) -> Table:
         return _from_dicts(source.to_dict("records"))
     if isinstance(source, Iterable) and not isinstance(source, (bytes, Mapping)):
         return _from_dicts(source)
-    raise SpaceError(
-        f"The rows are {source!r}: give a list of dicts, the path of a CSV file or a data frame."
-    )
+    raise SpaceError(f"The rows are {source!r}: give a list of dicts, the path of a CSV file or a data frame.")
 
 
 def read_csv(path: Path) -> Table:

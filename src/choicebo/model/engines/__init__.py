@@ -6,11 +6,28 @@ from choicebo.errors import InvalidInput
 from choicebo.model.engines.base import Engine, Fit, ModelSpec, Reporter
 from choicebo.model.engines.elliptical import Elliptical
 from choicebo.model.engines.hamiltonian import Hamiltonian
+from choicebo.model.engines.laplace import Laplace
 from choicebo.model.engines.variational import Variational
 
-ENGINES: dict[str, type[Engine]] = {"hmc": Hamiltonian, "ess": Elliptical, "vi": Variational}
+ENGINES: dict[str, type[Engine]] = {
+    "hmc": Hamiltonian,
+    "ess": Elliptical,
+    "vi": Variational,
+    "laplace": Laplace,
+}
 
-__all__ = ["ENGINES", "Elliptical", "Engine", "Fit", "Hamiltonian", "ModelSpec", "Reporter", "Variational", "engine_named"]
+__all__ = [
+    "ENGINES",
+    "Elliptical",
+    "Engine",
+    "Fit",
+    "Hamiltonian",
+    "Laplace",
+    "ModelSpec",
+    "Reporter",
+    "Variational",
+    "engine_named",
+]
 
 
 def engine_named(engine: str | Engine) -> Engine:

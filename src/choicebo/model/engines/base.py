@@ -70,6 +70,28 @@ class Fit(NamedTuple):
     acceptance: float = 1.0
 
 
+class Learned(NamedTuple):
+    """Hyperparameters, and a Gaussian over the whitened values at them."""
+
+    hyper: Hyperparameters
+    centre: jax.Array
+    """(n_e, options)"""
+    transform: jax.Array
+    """(n_e options, n_e options): a square root of the covariance."""
+    log_evidence: float
+    trace: NDArray[np.float64]
+
+
+class Learner(Protocol):
+    """What finds the hyperparameters for a sampler."""
+
+    def learn(
+        self, key: jax.Array, spec: ModelSpec, batch: Batch, start: Hyperparameters | None, report: Reporter
+    ) -> Learned:
+        """Hyperparameters and the Gaussian to sample around."""
+        ...
+
+
 class Engine(Protocol):
     """One way to the posterior: settings in the object, ``(key, spec, batch)`` in, :class:`Fit` out."""
 

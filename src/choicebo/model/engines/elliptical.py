@@ -18,14 +18,19 @@ from choicebo._compile import jit
 from choicebo.errors import InvalidInput
 from choicebo.model import inner_loop
 from choicebo.model.batching import Batch
-from choicebo.model.engines.base import Fit, ModelSpec, Reporter, Whitened, whiten
-from choicebo.model.engines.variational import Variational
+from choicebo.model.engines.base import Fit, Learner, ModelSpec, Reporter, Whitened, whiten
+from choicebo.model.engines.laplace import Laplace
 from choicebo.model.kernels import Hyperparameters
 
 
 @jit("engine", "spec")
 def _run(
-    engine: Elliptical, spec: ModelSpec, batch: Batch, prior: Whitened, states: EllipSliceState, key: jax.Array
+    engine: Elliptical,
+    spec: ModelSpec,
+    batch: Batch,
+    prior: Whitened,
+    states: EllipSliceState,
+    key: jax.Array,
 ) -> tuple[EllipSliceState, jax.Array]:
     """One draw from each chain, ``thin`` transitions after the last; returns whitened values (chains, n_e, options)."""
     shape = prior.factors.shape[:2]
@@ -59,8 +64,8 @@ class Elliptical:
     warm_up: int = 20
     """Thrown away at the start of each chain, in units of ``thin`` transitions."""
     thin: int = 10
-    variational: Variational = Variational()
-    """Finds the hyperparameters and the starting points."""
+    learner: Learner = Laplace()
+    """Finds the hyperparameters and the starting points; ``Variational()`` is the paper's."""
 
     def __post_init__(self) -> None:
         if min(self.chains, self.thin) < 1 or self.draws < 4 or self.warm_up < 0:
@@ -75,11 +80,11 @@ class Elliptical:
         self, key: jax.Array, spec: ModelSpec, batch: Batch, start: Hyperparameters | None, report: Reporter
     ) -> Fit:
         """Learn the hyperparameters by variational inference, then draw."""
-        key_vi, key_start, key_run = jax.random.split(key, 3)
-        q, hyper, trace = self.variational.approximate(key_vi, spec, batch, start, report.part(0.0, 0.3))
-        prior = whiten(spec, batch, hyper)
-        noise = jax.random.normal(key_start, (self.chains, *q.mean.shape))
-        position = jax.vmap(q.draw)(noise).reshape(self.chains, -1)
+        key_learn, key_start, key_run = jax.random.split(key, 3)
+        learned = self.learner.learn(key_learn, spec, batch, start, report.part(0.0, 0.3))
+        prior = whiten(spec, batch, learned.hyper)
+        noise = jax.random.normal(key_start, (self.chains, learned.centre.size))
+        position = learned.centre.reshape(-1) + noise @ learned.transform.T
         states = EllipSliceState(position, jnp.zeros(self.chains))
         found = []
         total = self.warm_up + self.draws
@@ -88,5 +93,4 @@ class Elliptical:
             if done >= self.warm_up:
                 found.append(np.asarray(whitened))
             report("drawing", 0.3 + 0.7 * (done + 1) / total)
-        draws = np.stack(found, axis=1)
-        return Fit(hyper, draws, float(trace[-max(4, len(trace) // 8) :].mean()), trace)
+        return Fit(learned.hyper, np.stack(found, axis=1), learned.log_evidence, learned.trace)

@@ -1,8 +1,8 @@
-"""Hamiltonian Monte Carlo (blackjax) at the hyperparameters that the variational engine found.
+"""Hamiltonian Monte Carlo (blackjax) at learned hyperparameters.
 
-The posterior is sampled in coordinates in which it is nearly a standard normal: whitened by the prior, centred at the
-variational mean, and rotated and scaled by the curvature of the likelihood averaged over the approximation. A handful
-of leapfrog steps then gives a nearly independent draw.
+The posterior is sampled in coordinates in which it is nearly a standard normal: whitened by the prior, centred near
+the mode, and rotated and scaled by the curvature around it. A handful of leapfrog steps then gives a nearly independent
+draw.
 """
 
 from __future__ import annotations
@@ -20,42 +20,27 @@ from blackjax.mcmc.hmc import HMCState
 from choicebo._compile import jit
 from choicebo.errors import InvalidInput
 from choicebo.model.batching import Batch
-from choicebo.model.curvature import curvature
-from choicebo.model.engines.base import Fit, ModelSpec, Reporter, Whitened, log_posterior, whiten
-from choicebo.model.engines.variational import Approximation, Variational
+from choicebo.model.engines.base import Fit, Learner, ModelSpec, Reporter, Whitened, log_posterior, whiten
+from choicebo.model.engines.gaussian import Gaussian, averaged
+from choicebo.model.engines.laplace import Laplace
 from choicebo.model.kernels import Hyperparameters
 
 
-class Coordinates(NamedTuple):
-    """``v = centre + transform @ w``, in single precision."""
+class _Coordinates(NamedTuple):
+    """Single precision: the likelihood has no more, and the products cost half."""
 
     prior: Whitened
-    centre: jax.Array
-    """(n_e, options)"""
-    transform: jax.Array
-    """(n_e options, n_e options)"""
-
-    def whitened(self, w: jax.Array) -> jax.Array:
-        """Whitened values (n_e, options) at ``w: (n_e options,)``."""
-        return self.centre + (self.transform @ w).reshape(self.centre.shape)
+    gaussian: Gaussian
 
 
 @jit("spec", "draws")
-def precondition(
-    spec: ModelSpec, batch: Batch, q: Approximation, hyper: Hyperparameters, key: jax.Array, draws: int
-) -> Coordinates:
-    """Coordinates in which the posterior is nearly standard normal."""
+def _coordinates(
+    spec: ModelSpec, batch: Batch, hyper: Hyperparameters, gaussian: Gaussian, key: jax.Array, draws: int
+) -> _Coordinates:
     prior = whiten(spec, batch, hyper)
-    noise = jax.random.normal(key, (draws, *q.mean.shape))
-    average = jax.lax.map(lambda e: curvature(prior.latent(q.draw(e)), batch, spec.lapse), noise).mean(0)
-    size = q.mean.size
-    factors = jax.scipy.linalg.block_diag(*prior.factors)
-    precision = jnp.eye(size) + factors.T @ average @ factors
-    # A posterior that is not log-concave may have directions of negative average curvature; there the prior's applies.
-    values, vectors = jnp.linalg.eigh(0.5 * (precision + precision.T))
-    transform = vectors / jnp.sqrt(jnp.maximum(values, 1.0))
-    single = jnp.float32
-    return Coordinates(Whitened(prior.factors.astype(single)), q.mean.astype(single), transform.astype(single))
+    gaussian = averaged(spec, batch, prior, gaussian, key, draws)
+    single: _Coordinates = jax.tree.map(lambda a: a.astype(jnp.float32), _Coordinates(prior, gaussian))
+    return single
 
 
 class _Chains(NamedTuple):
@@ -65,8 +50,14 @@ class _Chains(NamedTuple):
 
 @jit("engine", "spec", "steps")
 def _run(
-    engine: Hamiltonian, spec: ModelSpec, batch: Batch, coordinates: Coordinates, chains: _Chains,
-    adapting: jax.Array, key: jax.Array, steps: int,
+    engine: Hamiltonian,
+    spec: ModelSpec,
+    batch: Batch,
+    coordinates: _Coordinates,
+    chains: _Chains,
+    adapting: jax.Array,
+    key: jax.Array,
+    steps: int,
 ) -> tuple[_Chains, tuple[jax.Array, jax.Array, jax.Array]]:
     """``steps`` transitions of every chain; one program serves warm-up (``adapting``) and sampling.
 
@@ -74,10 +65,10 @@ def _run(
     """
 
     def density(w: jax.Array) -> jax.Array:
-        return log_posterior(spec, batch, coordinates.prior, coordinates.whitened(w))
+        return log_posterior(spec, batch, coordinates.prior, coordinates.gaussian.draw(w))
 
     kernel = blackjax.hmc.build_kernel()
-    inverse_mass = jnp.ones(coordinates.centre.size, dtype=jnp.float32)
+    inverse_mass = jnp.ones(coordinates.gaussian.centre.size, dtype=jnp.float32)
     _, adapt, adapted = dual_averaging_adaptation(engine.target_acceptance)
 
     def step(chains: _Chains, key: jax.Array) -> tuple[_Chains, tuple[jax.Array, jax.Array, jax.Array]]:
@@ -91,7 +82,7 @@ def _run(
         acceptance = jnp.where(jnp.isfinite(info.acceptance_rate), info.acceptance_rate, 0.0)
         updated = adapt(chains.adaptation, acceptance.mean().astype(jnp.float64))
         adaptation = jax.tree.map(lambda new, old: jnp.where(adapting, new, old), updated, chains.adaptation)
-        whitened = jax.vmap(coordinates.whitened)(states.position)
+        whitened = jax.vmap(coordinates.gaussian.draw)(states.position)
         return _Chains(states, adaptation), (whitened, acceptance, info.is_divergent)
 
     return jax.lax.scan(step, chains, jax.random.split(key, steps))
@@ -106,17 +97,19 @@ class Hamiltonian:
     """Per chain."""
     warm_up: int = 25
     """Transitions per chain that tune the step size and are thrown away."""
-    leapfrog_steps: int = 6
-    target_acceptance: float = 0.8
-    first_step_size: float = 0.03
-    curvature_draws: int = 2
-    """Draws of the approximation at which the curvature is averaged for the coordinates."""
-    variational: Variational = Variational()
-    """Finds the hyperparameters and the centre of the coordinates."""
+    leapfrog_steps: int = 8
+    target_acceptance: float = 0.75
+    first_step_size: float = 0.06
+    curvature_draws: int = 4
+    """Draws of the learner's Gaussian over which the curvature is averaged for the coordinates."""
+    learner: Learner = Laplace()
+    """Finds the hyperparameters and the Gaussian to start from."""
 
     def __post_init__(self) -> None:
-        if min(self.chains, self.leapfrog_steps, self.curvature_draws) < 1 or min(self.draws, self.warm_up) < 4:
+        if min(self.chains, self.leapfrog_steps) < 1 or min(self.draws, self.warm_up) < 4:
             raise InvalidInput("hmc needs at least 1 chain, 1 leapfrog step, 4 draws and 4 warm-up transitions")
+        if not 0.0 < self.target_acceptance < 1.0:
+            raise InvalidInput(f"target_acceptance must lie between 0 and 1, got {self.target_acceptance!r}")
 
     @property
     def name(self) -> str:
@@ -126,12 +119,12 @@ class Hamiltonian:
     def fit(
         self, key: jax.Array, spec: ModelSpec, batch: Batch, start: Hyperparameters | None, report: Reporter
     ) -> Fit:
-        """Learn the hyperparameters by variational inference, then draw."""
-        key_vi, key_precondition, key_start, key_warm, key_draw = jax.random.split(key, 5)
-        q, hyper, trace = self.variational.approximate(key_vi, spec, batch, start, report.part(0.0, 0.5))
-        coordinates = precondition(spec, batch, q, hyper, key_precondition, self.curvature_draws)
-        report("drawing", 0.55)
-        # One program of `piece` transitions serves warm-up and sampling, so that it is compiled once.
+        """Learn the hyperparameters, then draw."""
+        key_learn, key_average, key_start, key_warm, key_draw = jax.random.split(key, 5)
+        learned = self.learner.learn(key_learn, spec, batch, start, report.part(0.0, 0.6))
+        gaussian = Gaussian(learned.centre, learned.transform)
+        coordinates = _coordinates(spec, batch, learned.hyper, gaussian, key_average, self.curvature_draws)
+        # Pieces of one length, so that warm-up and sampling share one compiled program.
         piece = min(25, self.warm_up, self.draws)
         chains = self._start(coordinates, key_start)
         for piece_key in jax.random.split(key_warm, -(-self.warm_up // piece)):
@@ -145,16 +138,23 @@ class Hamiltonian:
         whitened, acceptance, divergent = (np.concatenate(parts)[: self.draws] for parts in zip(*found, strict=True))
         report("drawing", 1.0)
         draws = np.swapaxes(whitened, 0, 1).astype(np.float64)
-        evidence = float(trace[-max(4, len(trace) // 8) :].mean())
-        return Fit(hyper, draws, evidence, trace, int(divergent.sum()), float(acceptance.mean()))
+        return Fit(
+            learned.hyper,
+            draws,
+            learned.log_evidence,
+            learned.trace,
+            int(divergent.sum()),
+            float(acceptance.mean()),
+        )
 
-    def _start(self, coordinates: Coordinates, key: jax.Array) -> _Chains:
+    def _start(self, coordinates: _Coordinates, key: jax.Array) -> _Chains:
         """Chains that start at a draw from the coordinates' standard normal.
 
         Their density is set to 0 instead of being computed: the first transition is then always accepted, which warm-up
         forgets, and a second copy of the gradient need not be compiled.
         """
-        position = jax.random.normal(key, (self.chains, coordinates.centre.size), dtype=jnp.float32)
+        size = coordinates.gaussian.centre.size
+        position = jax.random.normal(key, (self.chains, size), dtype=jnp.float32)
         nowhere = jnp.full(self.chains, -jnp.inf, dtype=jnp.float32)
         initial, _, _ = dual_averaging_adaptation(self.target_acceptance)
         return _Chains(HMCState(position, nowhere, jnp.zeros_like(position)), initial(self.first_step_size))

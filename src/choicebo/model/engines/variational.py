@@ -11,7 +11,6 @@ run a short course side by side, and the one with the best bound goes on.
 from __future__ import annotations
 
 import dataclasses
-import functools
 from typing import Any, NamedTuple
 
 import jax
@@ -23,7 +22,8 @@ from choicebo._compile import jit
 from choicebo.errors import InvalidInput
 from choicebo.model import inner_loop
 from choicebo.model.batching import Batch
-from choicebo.model.engines.base import Fit, ModelSpec, Reporter, Whitened, whiten
+from choicebo.model.engines.base import Fit, Learned, ModelSpec, Reporter, Whitened, whiten
+from choicebo.model.engines.gaussian import Gaussian, gaussian_at
 from choicebo.model.kernels import Hyperparameters
 
 COVARIANCES = ("mean_field", "full_rank")
@@ -54,9 +54,7 @@ class _State(NamedTuple):
     hyper_optimiser: Any
 
 
-def evidence_bound(
-    spec: ModelSpec, batch: Batch, prior: Whitened, q: Approximation, noise: jax.Array
-) -> jax.Array:
+def evidence_bound(spec: ModelSpec, batch: Batch, prior: Whitened, q: Approximation, noise: jax.Array) -> jax.Array:
     """The evidence lower bound at fixed hyperparameters, estimated with ``noise: (draws, n_e, options)``."""
     latent = jax.vmap(lambda e: prior.latent(q.draw(e)))(noise)
     fit = jax.vmap(lambda f: inner_loop.log_likelihood(f, batch, spec.lapse))(latent).mean()
@@ -151,6 +149,11 @@ def _next_course(
     return _course(engine, spec, batch, state, key, pace)
 
 
+@jit("spec")
+def _surroundings(spec: ModelSpec, batch: Batch, mean: jax.Array, hyper: Hyperparameters) -> Gaussian:
+    return gaussian_at(spec, batch, whiten(spec, batch, hyper), mean)[0]
+
+
 @jit("spec", "draws")
 def _finish(
     spec: ModelSpec, batch: Batch, q: Approximation, hyper: Hyperparameters, key: jax.Array, draws: int
@@ -171,14 +174,14 @@ class Variational:
     """Starting points of the hyperparameters and the mean."""
     start_rounds: int = 10
     """Rounds of the short course that all starting points run."""
-    rounds: int = 24
+    rounds: int = 32
     """Rounds that the best one goes on for."""
     steps_per_round: int = 5
     """Steps on the approximation for each step on the hyperparameters."""
     gradient_draws: int = 4
     """Draws (in antithetic pairs) for each estimate of the gradient."""
     learning_rate: float = 0.1
-    hyper_learning_rate: float = 0.2
+    hyper_learning_rate: float = 0.4
     start_spread: float = 0.15
     draws: int = 400
     chains: int = 4
@@ -217,6 +220,15 @@ class Variational:
             trace.append(more)
         return state.q, state.hyper, np.concatenate(trace)
 
+    def learn(
+        self, key: jax.Array, spec: ModelSpec, batch: Batch, start: Hyperparameters | None, report: Reporter
+    ) -> Learned:
+        """The paper's way for a sampler: hyperparameters at the best bound, curvature at the approximation's mean."""
+        q, hyper, trace = self.approximate(key, spec, batch, start, report)
+        gaussian = _surroundings(spec, batch, q.mean, hyper)
+        bound = float(trace[-max(4, len(trace) // 8) :].mean())
+        return Learned(hyper, gaussian.centre, gaussian.transform, bound, trace)
+
     def fit(
         self, key: jax.Array, spec: ModelSpec, batch: Batch, start: Hyperparameters | None, report: Reporter
     ) -> Fit:
@@ -243,9 +255,7 @@ class Variational:
             report("learning the hyperparameters", (piece + 1) / pieces)
         return state, np.concatenate(trace)
 
-    def _starting_points(
-        self, spec: ModelSpec, batch: Batch, start: Hyperparameters | None
-    ) -> Hyperparameters:
+    def _starting_points(self, spec: ModelSpec, batch: Batch, start: Hyperparameters | None) -> Hyperparameters:
         """Hyperparameters of all starts: length-scales well below the prior's median, and ``start`` if given.
 
         Short length-scales let the mean fit the data first and be smoothed later; long ones freeze a wrong mode. On 16

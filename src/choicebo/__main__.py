@@ -1,0 +1,30 @@
+"""The ``choicebo`` command: the one place that knows every room with commands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from choicebo._runtime import limit_blas_threads
+
+if TYPE_CHECKING:
+    import typer
+
+
+def build_app() -> typer.Typer:
+    """The app with all its commands."""
+    from choicebo.cli.app import create_app
+    from choicebo.experiments import commands
+
+    app = create_app()
+    commands.add_to(app)
+    return app
+
+
+def main() -> None:
+    """Run the command line."""
+    limit_blas_threads()  # before anything loads NumPy
+    build_app()()
+
+
+if __name__ == "__main__":
+    main()

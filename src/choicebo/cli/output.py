@@ -1,0 +1,70 @@
+"""What the commands print: results on stdout; progress, notes and complaints on stderr."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
+
+_WIDTH_OF_A_FILE = 110
+
+
+def results() -> Console:
+    """The console of stdout; tables sent to a file or pipe are as wide as they need."""
+    return _console(stderr=False)
+
+
+def notes() -> Console:
+    """The console of stderr."""
+    return _console(stderr=True)
+
+
+def _console(stderr: bool) -> Console:
+    console = Console(stderr=stderr)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = _WIDTH_OF_A_FILE
+    return console
+
+
+def complain(message: str, title: str = "Error") -> None:
+    """Print one line about what went wrong; a message of several lines is joined."""
+    line = Text.assemble((f"{title}: ", "bold red"), " ".join(message.split()))
+    notes().print(line, soft_wrap=True)
+
+
+def warn(message: str) -> None:
+    """Print one line that the reader should not overlook."""
+    notes().print(Text.assemble(("Warning: ", "bold yellow"), message), soft_wrap=True)
+
+
+@contextlib.contextmanager
+def fit_progress() -> Iterator[Callable[[str, float], None]]:
+    """A bar for one fit; yields the ``progress(stage, fraction)`` that ``ChoiceGP.fit`` calls."""
+    columns = (TextColumn("{task.description:<30}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"))
+    with Progress(*columns, TimeElapsedColumn(), console=notes()) as bar:
+        task = bar.add_task("compiling and starting", total=1.0)
+
+        def report(stage: str, fraction: float) -> None:
+            bar.update(task, completed=fraction, description=stage)
+
+        yield report
+
+
+@contextlib.contextmanager
+def count_progress(description: str, total: int) -> Iterator[Callable[[], None]]:
+    """A bar for ``total`` equal jobs with the time left; yields what to call after each."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, TextColumn("left:"), TimeRemainingColumn(), console=notes()) as bar:
+        task = bar.add_task(description, total=total)
+        yield lambda: bar.advance(task)

@@ -1,0 +1,157 @@
+"""The paper's accuracy experiments: the share of unseen sets whose choice is predicted exactly.
+
+Each function makes one data set, fits one model and scores it; repetitions, printing and files are elsewhere.
+"""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from choicebo.choices import ChoiceData
+from choicebo.errors import ConvergenceWarning, InvalidInput
+from choicebo.experiments import oracle
+from choicebo.experiments.choosers import pareto_choice
+from choicebo.experiments.datasets import Fold, RealData, Scale, folds, min_max
+from choicebo.experiments.toy import toy_dataset
+from choicebo.model.gp import ChoiceGP
+from choicebo.model.posterior import PREDICTION_RULES
+
+Array = NDArray[np.float64]
+Kept = Sequence[tuple[int, ...]]
+
+N_FOLDS = 5
+TOY_TEST_SETS = 300
+REAL_TEST_SETS = 200
+
+
+@dataclass(frozen=True)
+class Score:
+    """How well one fit predicts, and how far its draws can be trusted."""
+
+    task: str
+    """``"toy"`` or the name of the data set."""
+    n_choices: int
+    seed: int
+    fold: int | None
+    """Number of the cross-validation fold; ``None`` where there are none."""
+    accuracy: dict[str, float]
+    """By prediction rule."""
+    seconds: float
+    """Of the fit, compilation included if it had to be compiled."""
+    r_hat: float
+    effective_draws: float
+    problems: tuple[str, ...]
+    """What the diagnostics complain about."""
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """What predictors that see the objectives reach on the same test sets."""
+
+    task: str
+    seed: int
+    fold: int | None
+    oracle: float
+    """Oracle-GP: regressions on the objectives' values."""
+    exact: float | None
+    """The objectives without noise, where they are known."""
+
+
+def share_equal(predicted: Kept, kept: Kept) -> float:
+    """The share of sets whose predicted choice is exactly the true one.
+
+    >>> share_equal([(0,), (0, 1)], [(0,), (1,)])
+    0.5
+    """
+    return float(np.mean([mine == true for mine, true in zip(predicted, kept, strict=True)]))
+
+
+def toy_accuracy(n_choices: int, seed: int = 0, model: ChoiceGP = ChoiceGP(), n_test: int = TOY_TEST_SETS) -> Score:
+    """Accuracy on the toy function with noise, sets of 3, as in the paper."""
+    data = toy_dataset(n_choices, n_test=n_test, seed=seed)
+    return _score("toy", seed, None, model, data.train, data.test_sets, data.test_kept)
+
+
+def toy_ceiling(seed: int = 0, n_test: int = TOY_TEST_SETS) -> Ceiling:
+    """What Oracle-GP (from all 200 noisy values) and the noiseless function reach on the same test sets."""
+    data = toy_dataset(1, n_test=n_test, seed=seed)
+    means = oracle.fit(data.inputs, data.noisy, seed=seed).predict(data.inputs)
+    return Ceiling(
+        task="toy",
+        seed=seed,
+        fold=None,
+        oracle=_share_by_values(means, data.test_indices, data.test_kept),
+        exact=_share_by_values(data.exact, data.test_indices, data.test_kept),
+    )
+
+
+def real_accuracy(
+    data: RealData,
+    n_choices: int,
+    fold: int,
+    seed: int = 0,
+    model: ChoiceGP = ChoiceGP(),
+    scale: Scale = min_max,
+    n_test: int = REAL_TEST_SETS,
+) -> Score:
+    """Accuracy on one fold of a real data set, sets of 3, as in the paper."""
+    part = _fold(data, n_choices, fold, seed, n_test)
+    train, test = part.choice_data(scale), part.test_options(scale)
+    return _score(data.name, seed, fold, model, train, test, part.test_kept)
+
+
+def real_ceiling(
+    data: RealData, fold: int, seed: int = 0, scale: Scale = min_max, n_test: int = REAL_TEST_SETS
+) -> Ceiling:
+    """What Oracle-GP reaches on the test sets of the same fold, from all its training rows."""
+    part = _fold(data, 1, fold, seed, n_test)
+    regression = oracle.fit(scale(part.train_inputs, part.train_inputs), part.train_outputs, seed=seed)
+    means = regression.predict(scale(part.train_inputs, part.test_inputs))
+    found = _share_by_values(means, part.test_sets, part.test_kept)
+    return Ceiling(task=data.name, seed=seed, fold=fold, oracle=found, exact=None)
+
+
+def _fold(data: RealData, n_choices: int, number: int, seed: int, n_test: int) -> Fold:
+    if not 0 <= number < N_FOLDS:
+        raise InvalidInput(f"fold must be from 0 to {N_FOLDS - 1}, got {number}")
+    every = folds(data, n_choices, seed=seed, n_folds=N_FOLDS, n_test=n_test)
+    return next(itertools.islice(every, number, None))
+
+
+def _score(
+    task: str,
+    seed: int,
+    fold: int | None,
+    model: ChoiceGP,
+    train: ChoiceData,
+    test_sets: ArrayLike,
+    kept: Kept,
+) -> Score:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # reported as `problems`
+        posterior = model.fit(train, seed=seed)
+    found = posterior.diagnostics
+    return Score(
+        task=task,
+        n_choices=train.n_choices,
+        seed=seed,
+        fold=fold,
+        accuracy={
+            rule: share_equal(posterior.predict_choices(test_sets, rule=rule, seed=seed), kept)
+            for rule in PREDICTION_RULES
+        },
+        seconds=found.seconds,
+        r_hat=found.r_hat,
+        effective_draws=found.effective_sample_size,
+        problems=found.problems,
+    )
+
+
+def _share_by_values(values: Array, sets: NDArray[np.intp], kept: Kept) -> float:
+    return share_equal([pareto_choice(values[shown]) for shown in sets], kept)

@@ -1,0 +1,30 @@
+"""With what, where and when a result was made; every JSON report carries it."""
+
+from __future__ import annotations
+
+import os
+import platform
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import Any
+
+from choicebo import __version__
+
+_PACKAGES = ("jax", "jaxlib", "blackjax", "optax", "numpy", "scipy")
+
+
+def provenance() -> dict[str, Any]:
+    """Versions, machine and date.
+
+    >>> sorted(provenance())
+    ['date', 'machine', 'versions']
+    """
+    return {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": {
+            "choicebo": __version__,
+            "python": platform.python_version(),
+            **{name: version(name) for name in _PACKAGES},
+        },
+        "machine": {"system": platform.system(), "processor": platform.machine(), "cores": os.cpu_count()},
+    }

@@ -1,0 +1,162 @@
+"""Pictures of a posterior. Each is a ``matplotlib.figure.Figure``: ``figure.savefig("name.png")`` writes it.
+
+The figures are made without pyplot, so no window opens and no global state changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from choicebo.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from choicebo.model.posterior import Posterior
+
+Array = NDArray[np.float64]
+Units: TypeAlias = "tuple[float, float] | Callable[[Array], Array] | None"
+"""From the unit interval to an input's own units: its (low, high), a function of an array, or not at all."""
+
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+"""Okabe and Ito's colours, which stay apart for colour-blind readers; one per latent function."""
+
+
+def new_figure(rows: int = 1, columns: int = 1, size: tuple[float, float] = (7.0, 4.0)) -> tuple[Figure, list[Axes]]:
+    """An empty figure and its axes, row by row; ``size`` in inches."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, dpi=150, layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False).ravel().tolist()
+    for each in axes:
+        each.spines[["top", "right"]].set_visible(False)
+    return figure, axes
+
+
+def latent_against_input(
+    posterior: Posterior,
+    x_range: tuple[float, float] = (0.0, 1.0),
+    labels: Sequence[str] | None = None,
+    column: int = 0,
+    *,
+    x_of_unit: Units = None,
+    input_name: str = "x",
+    order: Sequence[int] | None = None,
+) -> Figure:
+    """Mean and 95 % band of each latent function against one input; ticks at the bottom mark the options.
+
+    ``x_range`` is the part of the unit interval to draw; with several inputs the others are held at 0.5.
+    ``x_of_unit`` puts the axis in the input's own units. ``order`` says which latent dimension gets which
+    label and colour, for their own numbering is arbitrary.
+    """
+    figure, (axes,) = new_figure()
+    draw_latent(axes, posterior, x_range, labels, column, x_of_unit=x_of_unit, input_name=input_name, order=order)
+    figure.legend(loc="outside upper center", ncols=posterior.latent_dim, frameon=False)
+    return figure
+
+
+def draw_latent(
+    axes: Axes,
+    posterior: Posterior,
+    x_range: tuple[float, float] = (0.0, 1.0),
+    labels: Sequence[str] | None = None,
+    column: int = 0,
+    *,
+    x_of_unit: Units = None,
+    input_name: str = "x",
+    order: Sequence[int] | None = None,
+    points: int = 400,
+) -> None:
+    """Draw what :func:`latent_against_input` shows on axes that exist already."""
+    n_e, dim = posterior.latent_dim, posterior.options.shape[1]
+    names = list(labels) if labels is not None else [f"latent function {d + 1}" for d in range(n_e)]
+    dimensions = list(order) if order is not None else list(range(n_e))
+    _check(posterior, x_range, names, column, dimensions)
+    along = np.linspace(*x_range, points)
+    X = np.full((points, dim), 0.5)
+    X[:, column] = along
+    summary = posterior.latent(X)
+    x = in_units(along, x_of_unit)
+    for place, (d, name) in enumerate(zip(dimensions, names, strict=True)):
+        colour = PALETTE[place % len(PALETTE)]
+        axes.fill_between(x, summary.lower[:, d], summary.upper[:, d], color=colour, alpha=0.2, linewidth=0)
+        axes.plot(x, summary.mean[:, d], color=colour, linewidth=1.8, label=name)
+    shown = posterior.options[:, column]
+    inside = shown[(shown >= x_range[0]) & (shown <= x_range[1])]
+    # In the axes' own height, so that the ticks stay at the bottom whatever the functions do.
+    axes.plot(
+        in_units(inside, x_of_unit),
+        np.full(len(inside), 0.015),
+        "|",
+        color="0.35",
+        markersize=5,
+        markeredgewidth=0.6,
+        transform=axes.get_xaxis_transform(),
+        label="_options shown",
+    )
+    axes.margins(x=0)
+    axes.set_xlabel(input_name)
+    axes.set_ylabel("latent value (noise = 1)")
+
+
+def in_units(values: Array, x_of_unit: Units) -> Array:
+    """Values of the unit interval in an input's own units.
+
+    >>> in_units(np.array([0.0, 0.5]), (10.0, 20.0)).tolist()
+    [10.0, 15.0]
+    """
+    if x_of_unit is None:
+        return values
+    if callable(x_of_unit):
+        return np.asarray(x_of_unit(values), dtype=np.float64)
+    low, high = x_of_unit
+    return low + values * (high - low)
+
+
+def matching_order(posterior: Posterior, X: Array, values: Array) -> list[int]:
+    """For each known function ``values: (n, n_o)`` at ``X: (n, d)``, the latent dimension most like it.
+
+    For pictures beside the truth: the numbering of the latent dimensions is arbitrary. Dimensions without a
+    partner come last.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    mean = posterior.latent(X).mean
+    n_o = values.shape[1]
+    likeness = np.corrcoef(values.T, mean.T)[:n_o, n_o:]
+    known, latent = linear_sum_assignment(-np.nan_to_num(likeness))
+    paired = [int(latent[k]) for k in np.argsort(known)]
+    return paired + [d for d in range(posterior.latent_dim) if d not in paired]
+
+
+def evidence_trace(posterior: Posterior) -> Figure:
+    """How the evidence bound rose while the hyperparameters were learned; it should have levelled off."""
+    trace = np.asarray(posterior.diagnostics.evidence_trace, dtype=np.float64)
+    figure, (axes,) = new_figure(size=(6.0, 3.2))
+    axes.plot(np.arange(1, len(trace) + 1), trace, color=PALETTE[0], linewidth=1.6)
+    axes.axhline(posterior.diagnostics.log_evidence, color="0.5", linewidth=0.8, linestyle="--")
+    axes.set_xlabel("step on the hyperparameters")
+    axes.set_ylabel("evidence bound")
+    if len(trace) > 1:
+        # The first steps start far below; without them the end, which matters, would be a flat line.
+        axes.set_ylim(bottom=float(np.quantile(trace, 0.1)) - 0.05 * float(np.ptp(trace)))
+    return figure
+
+
+def _check(
+    posterior: Posterior, x_range: tuple[float, float], names: list[str], column: int, dimensions: list[int]
+) -> None:
+    n_e, dim = posterior.latent_dim, posterior.options.shape[1]
+    if not 0 <= column < dim:
+        raise InvalidInput(f"column must be from 0 to {dim - 1}, the inputs of the options; got {column}")
+    if not x_range[0] < x_range[1]:
+        raise InvalidInput(f"x_range must be (low, high) with low < high in the unit interval, got {x_range}")
+    if sorted(dimensions) != list(range(n_e)):
+        raise InvalidInput(f"order must name each of the {n_e} latent dimensions once, got {dimensions}")
+    if len(names) != n_e:
+        raise InvalidInput(f"labels must be {n_e} names, one for each latent function, got {names}")

@@ -1,0 +1,166 @@
+import io
+import json
+
+import numpy as np
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from choicebo.__main__ import build_app
+from choicebo.errors import InvalidInput
+from choicebo.experiments import accuracy, accuracy_report, bench
+from choicebo.experiments.accuracy import (
+    Ceiling,
+    Score,
+    real_accuracy,
+    real_ceiling,
+    toy_accuracy,
+    toy_ceiling,
+)
+from choicebo.experiments.datasets import RealData, rank_scaled
+from choicebo.experiments.provenance import provenance
+from choicebo.experiments.runner import run
+from choicebo.model.engines import Variational
+from choicebo.model.gp import ChoiceGP
+from choicebo.model.posterior import PREDICTION_RULES
+
+SMALL = ChoiceGP(engine=Variational(starts=1, start_rounds=4, rounds=4, draws=40))
+
+
+@pytest.fixture(scope="module")
+def smooth_data() -> RealData:
+    rng = np.random.default_rng(0)
+    X = rng.random((60, 2)) * [10.0, 0.1]
+    outputs = np.stack([X[:, 0], 5 - X[:, 0] + 20 * X[:, 1]], axis=1)
+    return RealData("smooth", X, outputs, ("a", "b"), ("y", "z"), (1, 1))
+
+
+def score(task="toy", n_choices=100, seed=0, value=0.75, problems=()) -> Score:
+    by_rule = {rule: value - 0.01 * k for k, rule in enumerate(PREDICTION_RULES)}
+    return Score(task, n_choices, seed, None, by_rule, 1.0 + seed, 1.01, 300.0, problems)
+
+
+def printed(table) -> str:
+    console = Console(width=120, record=True, file=io.StringIO())
+    console.print(table)
+    return console.export_text()
+
+
+def test_toy_accuracy_scores_every_rule_and_repeats_itself():
+    once, again = (
+        toy_accuracy(12, seed=3, model=SMALL, n_test=20),
+        toy_accuracy(12, seed=3, model=SMALL, n_test=20),
+    )
+    assert (once.task, once.n_choices, once.seed, once.fold) == ("toy", 12, 3, None)
+    assert set(once.accuracy) == set(PREDICTION_RULES)
+    assert all(0 <= share <= 1 for share in once.accuracy.values())
+    assert once.accuracy == again.accuracy
+    assert once.seconds > 0
+
+
+def test_poor_draws_are_in_the_score_and_are_not_warned_about_too(recwarn):
+    found = toy_accuracy(12, seed=0, model=SMALL)
+    assert isinstance(found.problems, tuple)
+    assert not [w for w in recwarn if "effective draws" in str(w.message)]
+
+
+def test_knowing_the_values_beats_a_guess_by_far():
+    found = toy_ceiling(seed=0, n_test=100)
+    assert found.oracle > 0.6
+    assert found.exact is not None
+    assert found.exact > 0.6
+
+
+def test_real_folds_are_scored_on_the_same_test_sets_for_any_number_of_choices(smooth_data):
+    found = real_accuracy(smooth_data, 15, fold=4, seed=1, model=SMALL, scale=rank_scaled, n_test=20)
+    assert (found.task, found.n_choices, found.fold) == ("smooth", 15, 4)
+    ceiling = real_ceiling(smooth_data, fold=4, seed=1, n_test=20)
+    assert ceiling.oracle > 0.8
+    assert ceiling.exact is None
+
+
+@pytest.mark.parametrize("fold", [-1, 5])
+def test_a_fold_that_does_not_exist_is_refused(smooth_data, fold):
+    with pytest.raises(InvalidInput, match="fold must be from 0 to 4"):
+        real_ceiling(smooth_data, fold=fold)
+
+
+def test_the_summary_has_mean_standard_error_lowest_and_the_papers_value():
+    (row,) = accuracy_report.summarise(
+        [score(value=0.7), score(value=0.8, seed=1, problems=("chains disagree",))]
+    )
+    assert row.accuracy["pareto"].mean == pytest.approx(0.75)
+    assert row.accuracy["pareto"].se == pytest.approx(0.05)
+    assert row.lowest == 0.7
+    assert row.paper == 0.54
+    assert row.seconds == 1.5
+    assert (row.warnings, row.repetitions) == (1, 2)
+
+
+def test_the_table_shows_ours_beside_the_papers():
+    shown = printed(
+        accuracy_report.table("g = [cos 2x]", [score()], [Ceiling("toy", 0, None, 0.8, 0.81)], "seed")
+    )
+    for part in ("g = [cos 2x]", "0.54", "0.750", "Oracle-GP", "0.77", "0.800", "0.810", *PREDICTION_RULES):
+        assert part in shown
+
+
+def test_the_columns_and_signs_are_reported(smooth_data):
+    shown = printed(accuracy_report.columns_table([smooth_data]))
+    assert "+ y" in shown
+    assert "a, b" in shown
+
+
+def test_the_json_report_is_valid_and_complete(tmp_path):
+    path = tmp_path / "toy.json"
+    ceilings = [Ceiling("toy", 0, None, 0.8, None)]
+    accuracy_report.write_json(path, {"seeds": [0]}, [score()], ceilings, provenance())
+    found = json.loads(path.read_text(), parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+    assert found["settings"] == {"seeds": [0]}
+    assert found["fits"][0]["accuracy"]["pareto"] == 0.75
+    assert found["summary"][0]["accuracy"]["pareto"]["se"] is None
+    assert found["oracle"]["toy"]["paper"] == 0.77
+    assert {"date", "versions", "machine"} <= set(found)
+
+
+def test_jobs_come_back_in_order_from_several_processes():
+    seen = []
+    jobs = [_Square(k) for k in range(4)]
+    assert run(jobs, n_jobs=2, done=lambda: seen.append(1)) == [0, 1, 4, 9]
+    assert len(seen) == 4
+
+
+class _Square:
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __call__(self) -> int:
+        return self.number**2
+
+
+def test_the_bench_times_and_compares_both_engines(monkeypatch):
+    monkeypatch.setattr(bench, "ChoiceGP", lambda latent_dim, engine: SMALL)
+    cases = [bench.Case(engine, n_choices=8, n_options=10, set_size=3) for engine in ("hmc", "ess")]
+    timings = [bench.time_fit(case, repetitions=1) for case in cases]
+    assert timings[0].seconds > 0
+    assert timings[0].effective_draws > 0
+    (ratio,) = bench.price_ratios(timings).values()
+    assert ratio == pytest.approx(
+        timings[1].seconds_per_effective_draw / timings[0].seconds_per_effective_draw
+    )
+    assert "8 choices: an effective draw costs" in " ".join(printed(bench.table(timings)).split())
+
+
+def test_the_toy_command_prints_a_table_and_writes_its_files(monkeypatch, tmp_path):
+    from choicebo.experiments import commands, figures
+
+    monkeypatch.setattr(commands, "SIZES", (10,))
+    monkeypatch.setattr(commands, "QUICK_REPETITIONS", 2)
+    monkeypatch.setattr(accuracy, "toy_accuracy", lambda n, seed: score(n_choices=n, seed=seed))
+    monkeypatch.setattr(accuracy, "toy_ceiling", lambda seed: Ceiling("toy", seed, None, 0.8, 0.81))
+    monkeypatch.setattr(figures, "PANELS", ((8, 3),))
+    monkeypatch.setattr(figures, "ChoiceGP", lambda: SMALL)
+    result = CliRunner().invoke(build_app(), ["reproduce", "toy", "--quick", "--out", str(tmp_path / "out")])
+    assert result.exit_code == 0, result.output
+    assert "0.750 ± 0.000" in result.stdout
+    assert len(json.loads((tmp_path / "out" / "toy.json").read_text())["fits"]) == 2
