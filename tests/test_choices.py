@@ -31,9 +31,7 @@ def given_data(draw: st.DrawFn) -> tuple[np.ndarray, list[Choice]]:
     dim = draw(st.integers(1, 3))
     inputs = st.floats(0.0, 1.0, allow_subnormal=True) | st.sampled_from([0.0, -0.0, 1.0, 0.1])
     distinct = draw(st.lists(st.tuples(*[inputs] * dim), min_size=2, max_size=6, unique=True))
-    copies_of = draw(
-        st.permutations([*range(len(distinct)), *draw(st.lists(st.integers(0, len(distinct) - 1)))])
-    )
+    copies_of = draw(st.permutations([*range(len(distinct)), *draw(st.lists(st.integers(0, len(distinct) - 1)))]))
     choices = []
     for _ in range(draw(st.integers(0, 4))):
         entries = draw(st.lists(st.sampled_from(range(len(distinct))), min_size=2, unique=True))
@@ -182,10 +180,7 @@ def test_negative_zero_is_zero() -> None:
 
 
 def test_fingerprint_is_the_same_in_another_process() -> None:
-    program = (
-        "from choicebo.choices import ChoiceData;"
-        "print(ChoiceData([[0.1], [0.7]], [((1, 0), (0,))]).fingerprint)"
-    )
+    program = "from choicebo.choices import ChoiceData;print(ChoiceData([[0.1], [0.7]], [((1, 0), (0,))]).fingerprint)"
     out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     assert out.strip() == ChoiceData([[0.1], [0.7]], [((1, 0), (0,))]).fingerprint
 
@@ -614,7 +609,5 @@ def test_data_errors_are_value_errors() -> None:
 
 def test_choices_load_nothing_heavier_than_numpy() -> None:
     program = "import sys, choicebo.choices; print(*sys.modules)"
-    loaded = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    ).stdout.split()
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
     assert not {"jax", "scipy", "moocore", "pandas", "matplotlib", "pydantic"} & set(loaded)

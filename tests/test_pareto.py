@@ -64,9 +64,7 @@ def test_hypervolume_counts_the_unit_cubes_below_the_points(values: np.ndarray, 
 def test_contribution_is_the_hypervolume_lost_without_the_point(values: np.ndarray) -> None:
     reference = np.zeros(values.shape[1])
     total = volume_by_counting(values, reference)
-    expected = [
-        total - volume_by_counting(np.delete(values, row, axis=0), reference) for row in range(len(values))
-    ]
+    expected = [total - volume_by_counting(np.delete(values, row, axis=0), reference) for row in range(len(values))]
     assert hypervolume_contributions(values, reference).tolist() == pytest.approx(expected)
 
 

@@ -1,31 +1,39 @@
-import warnings
-
 import numpy as np
 import pytest
 
 from choicebo import plots
 from choicebo.choices import ChoiceData
-from choicebo.errors import ConvergenceWarning, InvalidInput
-from choicebo.experiments.toy import toy_dataset
-from choicebo.model.engines import Variational
-from choicebo.model.gp import ChoiceGP
+from choicebo.errors import InvalidInput
+from choicebo.model.diagnostics import Diagnostics
+from choicebo.model.engines import ModelSpec
+from choicebo.model.kernels import Hyperparameters
+from choicebo.model.posterior import Posterior
 
-SMALL = ChoiceGP(engine=Variational(starts=1, start_rounds=4, rounds=4, draws=40))
+
+def handmade(dim: int = 1, options: int = 20) -> Posterior:
+    """A posterior whose draws nobody fitted: a picture of it shows whatever it holds."""
+    rng = np.random.default_rng(0)
+    X = rng.random((options, dim))
+    whitened = 0.3 * rng.standard_normal((2, 10, 2, options)) + rng.standard_normal((2, options))
+    return Posterior(
+        data=ChoiceData(X, [((0, 1, 2), (0,))]),
+        spec=ModelSpec(2),
+        hyper=Hyperparameters(np.log(np.full((2, dim), 0.2)), np.log([3.0, 2.0])),
+        options=X,
+        whitened=whitened,
+        log_likelihood=np.zeros((2, 10, 1)),
+        diagnostics=Diagnostics("hmc", 1.0, 20.0, 20.0, 0, 0.9, -12.0, np.linspace(-40.0, -12.0, 30), 20, 0.1),
+    )
 
 
 @pytest.fixture(scope="module")
-def posterior():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return SMALL.fit(toy_dataset(12, n_test=0).train)
+def posterior() -> Posterior:
+    return handmade()
 
 
 @pytest.fixture(scope="module")
-def posterior_of_two_inputs():
-    X = np.random.default_rng(0).random((6, 2))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return SMALL.fit(ChoiceData(X, [((0, 1, 2), (0,)), ((3, 4, 5), (3, 4))]))
+def posterior_of_two_inputs() -> Posterior:
+    return handmade(dim=2)
 
 
 def test_each_latent_function_has_a_line_and_a_band(posterior):
@@ -114,3 +122,10 @@ def test_learned_and_true_functions_share_their_colours(posterior):
 
     above, below = learned_and_true(posterior).axes
     assert [line.get_color() for line in above.lines[:2]] == [line.get_color() for line in below.lines]
+
+
+def test_the_papers_figure_has_a_panel_for_each_data_set(posterior):
+    from choicebo.experiments.figures import toy_panels
+
+    titles = [axes.get_title() for axes in toy_panels([posterior] * 4).axes]
+    assert titles == ["N = 50, |A| = 3", "N = 50, |A| = 5", "N = 150, |A| = 3", "N = 150, |A| = 5"]

@@ -20,9 +20,7 @@ def rng(seed: int = 0) -> np.random.Generator:
 
 @given(few_levels)
 def test_an_option_is_kept_exactly_if_no_other_dominates_it(values):
-    expected = tuple(
-        i for i, v in enumerate(values) if not any(np.all(w >= v) and np.any(w > v) for w in values)
-    )
+    expected = tuple(i for i, v in enumerate(values) if not any(np.all(w >= v) and np.any(w > v) for w in values))
     assert pareto_choice(values) == expected
 
 
@@ -85,9 +83,7 @@ def test_the_same_generator_gives_the_same_answers():
     person = Chooser(np.asarray, noise=0.5, lapse=0.1)
     values = rng(9).random((5, 2))
     first, second = rng(4), rng(4)
-    assert [person.choose(values, first) for _ in range(20)] == [
-        person.choose(values, second) for _ in range(20)
-    ]
+    assert [person.choose(values, first) for _ in range(20)] == [person.choose(values, second) for _ in range(20)]
 
 
 @pytest.mark.parametrize("settings", [{"noise": -1.0}, {"noise": np.nan}, {"lapse": 1.5}, {"lapse": -0.1}])

@@ -223,9 +223,7 @@ def test_tables_that_do_not_fit_are_refused(scale, train, rows):
 
 
 @needs_data
-@pytest.mark.parametrize(
-    ("name", "shape"), [("enb", 768), ("jura", 359), ("real-estate", 414), ("slump", 103)]
-)
+@pytest.mark.parametrize(("name", "shape"), [("enb", 768), ("jura", 359), ("real-estate", 414), ("slump", 103)])
 def test_the_published_files_have_the_papers_number_of_rows(name, shape):
     data = real_data(name)
     assert data.inputs.shape == (shape, len(SOURCES[name].input_names))

@@ -144,9 +144,7 @@ def test_a_prediction_for_other_inputs_is_refused():
     not os.environ.get("CHOICEBO_DATA"),
     reason="set CHOICEBO_DATA to the folder that holds the real data sets",
 )
-@pytest.mark.parametrize(
-    ("name", "accuracy"), [("enb", 0.91), ("jura", 0.54), ("real-estate", 0.64), ("slump", 0.43)]
-)
+@pytest.mark.parametrize(("name", "accuracy"), [("enb", 0.91), ("jura", 0.54), ("real-estate", 0.64), ("slump", 0.43)])
 def test_the_oracle_reaches_the_known_accuracy_on_real_data(name, accuracy):
     scores = []
     for fold in folds(real_data(name), n_choices=1):

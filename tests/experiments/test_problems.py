@@ -23,9 +23,7 @@ def test_every_problem_answers_for_many_options_as_for_each_alone(name):
     options = np.random.default_rng(0).random((7, chosen.dim))
     together = chosen.objectives(options)
     assert together.shape == (7, chosen.n_objectives)
-    np.testing.assert_allclose(
-        together, np.vstack([chosen.objectives(row[None]) for row in options]), rtol=1e-14
-    )
+    np.testing.assert_allclose(together, np.vstack([chosen.objectives(row[None]) for row in options]), rtol=1e-14)
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
@@ -49,9 +47,7 @@ def test_branin_has_its_three_published_minima():
 
 def test_currin_agrees_with_a_value_computed_by_hand():
     # x = (1, 1): (1 - exp(-1/2)) * 6352 / 624
-    np.testing.assert_allclose(
-        minimised("branin-currin", [1.0, 1.0])[0, 1], 0.393469340 * 10.179487179, rtol=1e-8
-    )
+    np.testing.assert_allclose(minimised("branin-currin", [1.0, 1.0])[0, 1], 0.393469340 * 10.179487179, rtol=1e-8)
 
 
 def test_currin_takes_its_limit_where_the_second_input_is_zero():
@@ -94,9 +90,7 @@ def test_the_dtlz1_front_is_a_line_of_sum_one_half():
 
 def test_dtlz1_agrees_with_a_value_computed_by_hand():
     # x1 = 0.5, x2 = 0.55: g = 100 (2 + 0.0025 - 1 - cos(pi)) = 200.25
-    np.testing.assert_allclose(
-        minimised("dtlz1", [0.25, 0.5, 0.55]), [[0.125 * 201.25, 0.375 * 201.25]], rtol=1e-12
-    )
+    np.testing.assert_allclose(minimised("dtlz1", [0.25, 0.5, 0.55]), [[0.125 * 201.25, 0.375 * 201.25]], rtol=1e-12)
 
 
 @pytest.mark.parametrize("n", [10, 1000])
@@ -130,9 +124,7 @@ def test_vehicle_safety_agrees_with_sums_of_its_coefficients():
     linear = np.array([2.3573285 + 2.3220035 + 4.5688768 + 7.7213633 + 4.4559504, 1.9175, 0.1626])
     quadratic = np.array([0.0, -0.1985, -0.0367])
     constant = np.array([1640.2823, 6.5856, -0.0551])
-    np.testing.assert_allclose(
-        minimised("vehicle-safety", [1.0] * 5)[0], constant + linear + quadratic, rtol=1e-12
-    )
+    np.testing.assert_allclose(minimised("vehicle-safety", [1.0] * 5)[0], constant + linear + quadratic, rtol=1e-12)
     np.testing.assert_allclose(
         minimised("vehicle-safety", [2.0] * 5)[0], constant + 2 * linear + 4 * quadratic, rtol=1e-12
     )

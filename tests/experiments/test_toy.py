@@ -45,9 +45,7 @@ def test_every_choice_is_the_pareto_set_of_the_noisy_values():
 
 def test_test_sets_are_unseen_in_training():
     data = toy_dataset(300, n_inputs=20, n_test=300)
-    train, test = (
-        {tuple(row) for row in table.tolist()} for table in (data.train_indices, data.test_indices)
-    )
+    train, test = ({tuple(row) for row in table.tolist()} for table in (data.train_indices, data.test_indices))
     assert len(train) == len(test) == 300
     assert not train & test
 
@@ -80,9 +78,7 @@ def test_the_noiseless_objectives_predict_four_choices_of_five():
     scores = []
     for seed in range(20):
         data = toy_dataset(1, seed=seed)
-        scores.append(
-            accuracy((pareto_choice(data.exact[rows]) for rows in data.test_indices), data.test_kept)
-        )
+        scores.append(accuracy((pareto_choice(data.exact[rows]) for rows in data.test_indices), data.test_kept))
     # 0.81 over many repetitions; one repetition varies by about 0.03.
     assert np.mean(scores) == pytest.approx(0.81, abs=0.02)
 

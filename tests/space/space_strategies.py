@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 from choicebo.space import Categorical, Fixed, Integer, Ordinal, Real, Space
 
 names = st.text("abcdefghij_ éµ°", min_size=1, max_size=8).filter(lambda name: name.strip() == name)
-labels = st.text(min_size=1, max_size=6).filter(
-    lambda text: text.strip() == text and text.isprintable() and text != ""
-)
+labels = st.text(min_size=1, max_size=6).filter(lambda text: text.strip() == text and text.isprintable() and text != "")
 finite = st.floats(-1e12, 1e12, allow_nan=False).map(lambda x: x + 0.0)
 
 
@@ -22,9 +20,7 @@ def wide_enough(pair: tuple[float, float]) -> bool:
 
 linear_bounds = st.tuples(finite, finite).map(lambda pair: (min(pair), max(pair))).filter(wide_enough)
 positive = st.floats(1e-60, 1e60, allow_nan=False)
-log_bounds = (
-    st.tuples(positive, positive).map(lambda p: (min(p), max(p))).filter(lambda p: p[1] / p[0] > 1.00001)
-)
+log_bounds = st.tuples(positive, positive).map(lambda p: (min(p), max(p))).filter(lambda p: p[1] / p[0] > 1.00001)
 units = st.sampled_from(["", "°C", "min"])
 
 
@@ -62,9 +58,7 @@ def ordinals(draw, name="x"):
 
 @st.composite
 def categoricals(draw, name="x"):
-    return Categorical(
-        name, draw(st.lists(labels | finite | st.booleans(), min_size=2, max_size=6, unique=True))
-    )
+    return Categorical(name, draw(st.lists(labels | finite | st.booleans(), min_size=2, max_size=6, unique=True)))
 
 
 def parameters(name="x"):

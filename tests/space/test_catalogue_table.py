@@ -90,9 +90,7 @@ def test_pandas_is_not_needed():
 
 
 def test_numpy_values_become_plain_ones():
-    row = read_table([{"a": np.int64(1), "b": np.float64(0.5), "c": np.bool_(True), "d": np.str_("x")}]).rows[
-        0
-    ]
+    row = read_table([{"a": np.int64(1), "b": np.float64(0.5), "c": np.bool_(True), "d": np.str_("x")}]).rows[0]
     assert [type(cell) for cell in row.values()] == [int, float, bool, str]
 
 

@@ -144,9 +144,7 @@ def test_two_categories_are_one_unit_apart():
 
 def test_an_integer_sits_where_the_real_of_the_same_range_does():
     values = [5, 12, 40]
-    np.testing.assert_allclose(
-        Integer("m", 5, 40).encode(values), Real("m", 5, 40).encode(values), rtol=1e-15
-    )
+    np.testing.assert_allclose(Integer("m", 5, 40).encode(values), Real("m", 5, 40).encode(values), rtol=1e-15)
 
 
 @given(parameters().filter(lambda p: p.levels <= 40))

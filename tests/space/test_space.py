@@ -45,9 +45,7 @@ LOAF = {"temperature": 180.5, "minutes": 20, "grind": 4, "flour": "rye", "oven":
 def test_encode_then_decode_gives_the_options_back(space, data):
     option = {p.name: data.draw(typed_values_of(p)) for p in space.parameters}
     kept = space.validate(option)
-    assert {name: kept[name] for name in option} == {
-        p.name: p.check(option[p.name]) for p in space.parameters
-    }
+    assert {name: kept[name] for name in option} == {p.name: p.check(option[p.name]) for p in space.parameters}
     assert space.decode(space.encode([kept])) == [kept]
 
 
@@ -93,9 +91,7 @@ def test_a_record_keeps_constraints_and_pickles(bread):
 
 def test_the_cube_has_a_column_per_number_and_one_per_category(bread):
     assert bread.dim == 6
-    assert [column.kind for column in bread.columns] == ["continuous", "discrete", "discrete"] + [
-        "onehot"
-    ] * 3
+    assert [column.kind for column in bread.columns] == ["continuous", "discrete", "discrete"] + ["onehot"] * 3
     assert [column.parameter for column in bread.columns][3:] == ["flour"] * 3
     assert bread.blocks["flour"] == slice(3, 6)
     assert bread.names == ("temperature", "minutes", "grind", "flour", "oven")
@@ -114,8 +110,7 @@ def test_feasible_agrees_for_points_and_options_and_with_the_formula(bread):
     cube = np.random.default_rng(0).random((200, bread.dim))
     options = bread.decode(cube)
     expected = [
-        o["temperature"] + 2 * o["minutes"] <= 280 and (o["flour"] != "rye" or o["temperature"] <= 200)
-        for o in options
+        o["temperature"] + 2 * o["minutes"] <= 280 and (o["flour"] != "rye" or o["temperature"] <= 200) for o in options
     ]
     assert bread.feasible(cube).tolist() == expected
     assert bread.feasible(options).tolist() == expected

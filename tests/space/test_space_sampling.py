@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 from choicebo.errors import SpaceError
 from choicebo.space import Categorical, Integer, Ordinal, Real, Space
 
-MIXED = Space(
-    [Real("a", 0, 10), Integer("b", 1, 30, log=True), Categorical("c", ["x", "y", "z"])], ["a + b <= 20"]
-)
+MIXED = Space([Real("a", 0, 10), Integer("b", 1, 30, log=True), Categorical("c", ["x", "y", "z"])], ["a + b <= 20"])
 SMALL = Space([Integer("a", 1, 4), Ordinal("b", ["low", "high"])], ["a > 1 or b == 'low'"])
 
 

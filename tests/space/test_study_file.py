@@ -90,9 +90,7 @@ def test_every_study_over_a_space_survives_the_file(space, name, question, data)
         query_size=2,
         new_per_query=data.draw(st.integers(1, 2)),
         baseline=data.draw(st.none() | st.just(option)),
-        show=data.draw(
-            st.sampled_from([Show(), Show("svg", "<svg>\n</svg>"), Show("image", template="{x}.png")])
-        ),
+        show=data.draw(st.sampled_from([Show(), Show("svg", "<svg>\n</svg>"), Show("image", template="{x}.png")])),
     )
     assert loads(dumps(study)) == study
 
@@ -100,9 +98,7 @@ def test_every_study_over_a_space_survives_the_file(space, name, question, data)
 def test_a_catalogue_in_a_file_beside_the_study_is_found(tmp_path):
     (tmp_path / "menu.csv").write_text(CSV)
     path = tmp_path / "study.toml"
-    path.write_text(
-        STUDY + '[catalogue]\nfile = "menu.csv"\nkey = "sku"\nlabel = "name"\n[baseline]\nsku = "B"\n'
-    )
+    path.write_text(STUDY + '[catalogue]\nfile = "menu.csv"\nkey = "sku"\nlabel = "name"\n[baseline]\nsku = "B"\n')
     study = read(path)
     assert study.space == Catalogue(tmp_path / "menu.csv", label="name")
     assert study.baseline == {"sku": "B", "name": "Bun", "price": 2}

@@ -8,12 +8,7 @@ from hypothesis import strategies as st
 
 from choicebo.space import toml
 
-scalars = (
-    st.booleans()
-    | st.integers(-(2**60), 2**60)
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text()
-)
+scalars = st.booleans() | st.integers(-(2**60), 2**60) | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 
 
 @given(st.dictionaries(st.text(), scalars | st.lists(scalars, max_size=5)))

@@ -22,6 +22,11 @@ from choicebo.model.gp import ChoiceGP
 
 Array = NDArray[np.float64]
 
+_CAPTION = (
+    "First fit: compilation included (of the same size, ess finds what it shares with hmc compiled already). "
+    "Effective draws: of the log-likelihood."
+)
+
 
 @dataclass(frozen=True)
 class Case:
@@ -155,6 +160,6 @@ def table(timings: list[Timing]) -> Table:
         f"{n_choices} choices: an effective draw costs {ratio:.1f} times as much with ess as with hmc."
         for n_choices, ratio in price_ratios(timings).items()
     ]
-    found.caption = "\n".join(["First fit: compilation included. Effective draws: of the log-likelihood.", *ratios])
+    found.caption = "\n".join([_CAPTION, *ratios])
     found.caption_justify = "left"
     return found

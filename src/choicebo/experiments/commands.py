@@ -99,10 +99,10 @@ def learn(choices: Choices = 100, seed: Seed = 0, out: Picture = DEMO_PICTURE) -
 
 @reproduce.command()
 def toy(full: Full = False, out: Folder = Path("results"), jobs: Jobs = 1, seed: Seed = 0) -> None:
-    """Accuracy on the toy function with 100 and 300 choices, and the paper's posterior figure."""
+    """Accuracy on the toy function with 100 and 300 choices; with --full also the posterior figure."""
     _require_writable(out)
     from choicebo.experiments import accuracy, accuracy_report
-    from choicebo.experiments.figures import panel_posteriors, toy_panels
+    from choicebo.experiments.figures import PANELS, panel_posteriors, toy_panels
     from choicebo.experiments.runner import run
 
     seeds = range(seed, seed + (FULL_REPETITIONS if full else QUICK_REPETITIONS))
@@ -122,10 +122,11 @@ def toy(full: Full = False, out: Folder = Path("results"), jobs: Jobs = 1, seed:
         "test_sets": accuracy.TOY_TEST_SETS,
     }
     _save(out / "toy.json", settings, scores, ceilings)
-    with output.count_progress("figure", 4) as done:
-        figure = toy_panels(panel_posteriors(seed, done))
-    figure.savefig(out / "toy.png")
-    output.results().print(f"Posterior figure: [bold]{out / 'toy.png'}[/bold]")
+    if full:
+        with output.count_progress("Posterior figure", len(PANELS)) as done:
+            figure = toy_panels(panel_posteriors(seed, done))
+        figure.savefig(out / "toy.png")
+        output.results().print(f"Posterior figure: [bold]{out / 'toy.png'}[/bold]")
 
 
 @reproduce.command()

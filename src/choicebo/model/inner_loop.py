@@ -3,7 +3,8 @@
 Same formulas as :mod:`choicebo.model.likelihood`, with two short cuts. Integrals over a shared noise use a fixed
 Gauss-Hermite rule, which the largest terms never need (a single kept option has a closed form); and the distribution
 functions are divided by their value at the leftmost node, so that their products cannot underflow. The tests bound the
-difference to the exact likelihood: below 2e-3 in the log for one event, about 5e-5 on average.
+difference to the exact likelihood: for one event below 1.1e-2 in the log with up to four kept options (3.4e-2 with
+twelve, all tied), and 1e-4 to 1e-3 on average at usual spreads.
 
 Derivatives are written out, because they share almost everything with the value: measured, value and gradient together
 cost about as much as the value alone would, and half of what automatic differentiation makes of it.
@@ -26,6 +27,7 @@ from choicebo.model.normal import LOG_SQRT_2PI, SQRT_HALF, log_cdf, mills_ratio,
 configure_jax()
 
 NODES = 6
+_NEWTON_STEPS = 8
 _NEVER = -1e30
 
 
@@ -133,13 +135,27 @@ def _log_one_minus_product(log_p: jax.Array, log_q: jax.Array) -> jax.Array:
 
 
 def log_contest(z: jax.Array, used: jax.Array, nodes: int = 2 * NODES) -> jax.Array:
-    """Log-probability of one winner with a noise shared by its comparisons; ``z, used: (slots, events)``, one latent dimension.
+    """Log-probability of one winner with a noise shared by its comparisons; ``z, used: (slots, events)``, ``n_e = 1``.
 
-    More nodes than elsewhere: no closed form takes over in the tails here.
+    No closed form takes over in the tails here, so the nodes follow the mode of the integrand, found by Newton's method
+    as in the exact likelihood.
     """
     points, weights = _gauss_hermite(nodes)
-    logs = jnp.where(used, log_cdf(z - points[:, None, None]), 0.0).sum(1) + np.log(weights)[:, None]
-    return jax.nn.logsumexp(logs, axis=0)
+    weight = used.astype(z.dtype)
+
+    def newton(_: int, u: jax.Array) -> jax.Array:
+        mills = mills_ratio(z - u)
+        curvature = 1.0 + (weight * mills * (mills + z - u)).sum(0)
+        return u - (u + (weight * mills).sum(0)) / curvature
+
+    mode = jax.lax.stop_gradient(jax.lax.fori_loop(0, _NEWTON_STEPS, newton, jnp.zeros_like(z[0])))
+    u = points[:, None] + mode
+    # The rule is for a standard normal at the mode: what is left of the density at 0 goes into the integrand.
+    left_over = -points[:, None] * mode - 0.5 * mode * mode
+    logs = (weight * log_cdf(z - u[:, None])).sum(1) + left_over + np.log(weights)[:, None]
+    largest = jax.lax.stop_gradient(logs.max(0))
+    value: jax.Array = largest + jnp.log(jnp.exp(logs - largest).sum(0))
+    return value
 
 
 def choice_log_likelihoods(latent: jax.Array, batch: Batch, lapse: float, nodes: int = NODES) -> jax.Array:

@@ -127,7 +127,8 @@ def factors(kernel: str, nugget: float, X: jax.Array, used: jax.Array, log_lengt
 
     def one(lengthscale: jax.Array) -> jax.Array:
         K = jnp.where(both, (1.0 - nugget) * covariance(kernel, X, X, lengthscale), (1.0 - nugget) * identity)
-        return jnp.linalg.cholesky(K + (nugget + JITTER) * identity)
+        factor: jax.Array = jnp.linalg.cholesky(K + (nugget + JITTER) * identity)
+        return factor
 
     lower: jax.Array = jax.vmap(one)(jnp.exp(log_lengthscale))
     return lower
@@ -140,7 +141,7 @@ def safe_cholesky(K: NDArray[np.float64]) -> NDArray[np.float64]:
     [[1.0, 0.0], [1.0, 0.0]]
     """
     size = max(float(np.mean(np.diag(K))), np.finfo(float).tiny)
-    for power in range(-10, 0):
+    for power in range(-10, 0) if np.isfinite(K).all() else ():
         try:
             return np.asarray(np.linalg.cholesky(K + (10.0**power * size) * np.eye(len(K))), dtype=np.float64)
         except np.linalg.LinAlgError:

@@ -149,7 +149,7 @@ def check_likelihood_settings(choices: Iterable[Choice], n_e: int, noise: float,
     """Refuse settings that the likelihood is not defined for, saying which are accepted."""
     if isinstance(noise, bool) or not isinstance(noise, int | float | np.number) or not 0.0 < noise < np.inf:
         raise InvalidInput(f"noise must be a positive finite number, got {noise!r}")
-    if not 0.0 <= lapse < 1.0:
+    if isinstance(lapse, bool) or not isinstance(lapse, int | float | np.number) or not 0.0 <= lapse < 1.0:
         raise InvalidInput(f"lapse must be at least 0 and below 1, got {lapse!r}")
     if likelihood not in LIKELIHOODS:
         raise InvalidInput(f"likelihood must be one of {', '.join(map(repr, LIKELIHOODS))}, got {likelihood!r}")

@@ -79,7 +79,7 @@ class Elliptical:
     def fit(
         self, key: jax.Array, spec: ModelSpec, batch: Batch, start: Hyperparameters | None, report: Reporter
     ) -> Fit:
-        """Learn the hyperparameters by variational inference, then draw."""
+        """Learn the hyperparameters, then draw."""
         key_learn, key_start, key_run = jax.random.split(key, 3)
         learned = self.learner.learn(key_learn, spec, batch, start, report.part(0.0, 0.3))
         prior = whiten(spec, batch, learned.hyper)

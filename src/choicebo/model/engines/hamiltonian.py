@@ -150,7 +150,7 @@ class Hamiltonian:
     def _start(self, coordinates: _Coordinates, key: jax.Array) -> _Chains:
         """Chains that start at a draw from the coordinates' standard normal.
 
-        Their density is set to 0 instead of being computed: the first transition is then always accepted, which warm-up
+        Their density is set to zero (its logarithm to minus infinity) instead of being computed: the first transition is then always accepted, which warm-up
         forgets, and a second copy of the gradient need not be compiled.
         """
         size = coordinates.gaussian.centre.size
