@@ -35,8 +35,8 @@ class HyperPrior(NamedTuple):
     lengthscale_median: float = 0.3
     """For one input; it grows with the square root of their number, as distances in the cube do."""
     lengthscale_spread: float = 1.0
-    scale_median: float = 4.0
-    scale_spread: float = 0.35
+    scale_median: float = 3.0
+    scale_spread: float = 0.3
 
     def centre(self, dim: int, n_e: int) -> Hyperparameters:
         """The prior's medians for ``dim`` inputs and ``n_e`` latent dimensions."""
@@ -130,8 +130,9 @@ def factors(kernel: str, nugget: float, X: jax.Array, used: jax.Array, log_lengt
         factor: jax.Array = jnp.linalg.cholesky(K + (nugget + JITTER) * identity)
         return factor
 
-    lower: jax.Array = jax.vmap(one)(jnp.exp(log_lengthscale))
-    return lower
+    # One by one, not vmapped: XLA's CPU client spreads a batched factorisation over its thread pool and waits there. Two
+    # of them at once on a machine with two cores wait for each other for ever.
+    return jnp.stack([one(jnp.exp(row)) for row in log_lengthscale])
 
 
 def safe_cholesky(K: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -99,7 +99,7 @@ class Hamiltonian:
     """Transitions per chain that tune the step size and are thrown away."""
     leapfrog_steps: int = 8
     target_acceptance: float = 0.75
-    first_step_size: float = 0.06
+    first_step_size: float = 0.1
     curvature_draws: int = 4
     """Draws of the learner's Gaussian over which the curvature is averaged for the coordinates."""
     learner: Learner = Laplace()
@@ -150,7 +150,7 @@ class Hamiltonian:
     def _start(self, coordinates: _Coordinates, key: jax.Array) -> _Chains:
         """Chains that start at a draw from the coordinates' standard normal.
 
-        Their density is set to zero (its logarithm to minus infinity) instead of being computed: the first transition is then always accepted, which warm-up
+        Their density is set to zero instead of being computed: the first transition is then always accepted, which warm-up
         forgets, and a second copy of the gradient need not be compiled.
         """
         size = coordinates.gaussian.centre.size

@@ -78,13 +78,13 @@ def _optimiser(engine: Laplace) -> Any:
 class Laplace:
     """The ``laplace`` engine, and what the samplers learn their hyperparameters and coordinates with."""
 
-    rounds: int = 20
+    rounds: int = 12
     """Steps on the hyperparameters."""
-    newton_steps: int = 3
+    newton_steps: int = 2
     """Newton steps on the mode before each of them."""
     final_newton_steps: int = 8
     learning_rate: float = 0.2
-    gradient_draws: int = 16
+    gradient_draws: int = 8
     """Draws (in antithetic pairs) for each estimate of the gradient."""
     draws: int = 400
     chains: int = 4

@@ -5,7 +5,7 @@ their priors). Differentiating the Cholesky factor costs several times as much a
 steps on the approximation with the factor kept, and one on the hyperparameters with the derivatives that these gathered.
 
 The bound has bad local optima (latent functions that swap roles halfway through the inputs): several starting points
-run a short course side by side, and the one with the best bound goes on.
+run a short course, and the one with the best bound goes on.
 """
 
 from __future__ import annotations
@@ -126,12 +126,13 @@ def _course(
 def _first_course(
     engine: Variational, spec: ModelSpec, batch: Batch, hyper: Hyperparameters, key: jax.Array
 ) -> tuple[_State, jax.Array]:
-    """The short course of all starting points side by side; ``hyper`` has a leading axis of starts."""
+    """The short course of all starting points; ``hyper`` has a leading axis of starts."""
     starts = hyper.log_scale.shape[0]
     options = batch.X.shape[0]
     q_init, hyper_init = (optimiser.init for optimiser in _optimisers(engine))
 
-    def one(key: jax.Array, hyper: Hyperparameters) -> tuple[_State, jax.Array]:
+    def one(inputs: tuple[jax.Array, Hyperparameters]) -> tuple[_State, jax.Array]:
+        key, hyper = inputs
         key, key_mean = jax.random.split(key)
         # The zero function is a saddle (all latent dimensions alike): a small random mean breaks the symmetry.
         mean = engine.start_spread * jax.random.normal(key_mean, (spec.n_e, options))
@@ -139,7 +140,9 @@ def _first_course(
         state = _State(q, hyper, q_init(q), hyper_init(hyper))
         return _course(engine, spec, batch, state, key, jnp.ones(engine.start_rounds))
 
-    return jax.vmap(one)(jax.random.split(key, starts), hyper)
+    # One after the other: vmapping would batch the Cholesky factors, see kernels.factors.
+    found: tuple[_State, jax.Array] = jax.lax.map(one, (jax.random.split(key, starts), hyper))
+    return found
 
 
 @jit("engine", "spec")
