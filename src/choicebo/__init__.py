@@ -1,4 +1,4 @@
-"""choicebo learns a person's hidden objectives from the options that they keep, and asks the next question.
+"""choicebo learns a person's hidden objectives from the options that they keep.
 
 The public names are loaded on first use, so that ``import choicebo`` costs next to nothing.
 """
@@ -16,6 +16,13 @@ _HOME = {
     "ChoiceGP": "choicebo.model.gp",
     "Posterior": "choicebo.model.posterior",
     "choice_log_likelihood": "choicebo.model.likelihood",
+    "Catalogue": "choicebo.space",
+    "Categorical": "choicebo.space",
+    "Fixed": "choicebo.space",
+    "Integer": "choicebo.space",
+    "Ordinal": "choicebo.space",
+    "Real": "choicebo.space",
+    "Space": "choicebo.space",
     "ChoiceboError": "choicebo.errors",
     "ConvergenceWarning": "choicebo.errors",
     "DataError": "choicebo.errors",
@@ -41,6 +48,7 @@ if TYPE_CHECKING:
     from choicebo.model.gp import ChoiceGP
     from choicebo.model.likelihood import choice_log_likelihood
     from choicebo.model.posterior import Posterior
+    from choicebo.space import Catalogue, Categorical, Fixed, Integer, Ordinal, Real, Space
 
 
 def __getattr__(name: str) -> Any:
