@@ -21,8 +21,10 @@ _WIDTH_OF_A_FILE = 110
 
 
 def results() -> Console:
-    """The console of stdout; tables sent to a file or pipe are as wide as they need."""
-    return _console(stderr=False)
+    """The console of stdout: wide enough for the tables, since a number that is cut off is worse than a wrapped line."""
+    console = _console(stderr=False)
+    console.width = max(console.width, _WIDTH_OF_A_FILE)
+    return console
 
 
 def notes() -> Console:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -90,6 +90,11 @@ class Learner(Protocol):
     ) -> Learned:
         """Hyperparameters and the Gaussian to sample around."""
         ...
+
+
+def settled_types(tree: Any) -> Any:
+    """The same arrays without JAX's weak types, which differ between programs and would cause a second compilation."""
+    return jax.tree.map(lambda leaf: jnp.asarray(np.asarray(leaf)), tree)
 
 
 class Engine(Protocol):

@@ -20,7 +20,16 @@ from blackjax.mcmc.hmc import HMCState
 from choicebo._compile import jit
 from choicebo.errors import InvalidInput
 from choicebo.model.batching import Batch
-from choicebo.model.engines.base import Fit, Learner, ModelSpec, Reporter, Whitened, log_posterior, whiten
+from choicebo.model.engines.base import (
+    Fit,
+    Learner,
+    ModelSpec,
+    Reporter,
+    Whitened,
+    log_posterior,
+    settled_types,
+    whiten,
+)
 from choicebo.model.engines.gaussian import Gaussian, averaged
 from choicebo.model.engines.laplace import Laplace
 from choicebo.model.kernels import Hyperparameters
@@ -128,12 +137,13 @@ class Hamiltonian:
         piece = min(25, self.warm_up, self.draws)
         chains = self._start(coordinates, key_start)
         for piece_key in jax.random.split(key_warm, -(-self.warm_up // piece)):
-            chains, _ = _run(self, spec, batch, coordinates, chains, jnp.array(True), piece_key, piece)
+            chains, _ = _run(self, spec, batch, coordinates, settled_types(chains), jnp.array(True), piece_key, piece)
         pieces = -(-self.draws // piece)
         found = []
         for done, piece_key in enumerate(jax.random.split(key_draw, pieces)):
             report("drawing", 0.7 + 0.3 * done / pieces)
-            chains, result = _run(self, spec, batch, coordinates, chains, jnp.array(False), piece_key, piece)
+            settled = settled_types(chains)
+            chains, result = _run(self, spec, batch, coordinates, settled, jnp.array(False), piece_key, piece)
             found.append(jax.tree.map(np.asarray, result))
         whitened, acceptance, divergent = (np.concatenate(parts)[: self.draws] for parts in zip(*found, strict=True))
         report("drawing", 1.0)

@@ -22,7 +22,7 @@ from choicebo._compile import jit
 from choicebo.errors import InvalidInput
 from choicebo.model import inner_loop
 from choicebo.model.batching import Batch
-from choicebo.model.engines.base import Fit, Learned, ModelSpec, Reporter, Whitened, whiten
+from choicebo.model.engines.base import Fit, Learned, ModelSpec, Reporter, Whitened, settled_types, whiten
 from choicebo.model.engines.gaussian import Gaussian, gaussian_at
 from choicebo.model.kernels import Hyperparameters
 
@@ -253,7 +253,7 @@ class Variational:
         trace = []
         for piece, piece_key in enumerate(jax.random.split(key, pieces)):
             part = jnp.asarray(pace[piece * each : (piece + 1) * each])
-            state, bounds = _next_course(self, spec, batch, state, piece_key, part)
+            state, bounds = _next_course(self, spec, batch, settled_types(state), piece_key, part)
             trace.append(np.asarray(bounds))
             report("learning the hyperparameters", (piece + 1) / pieces)
         return state, np.concatenate(trace)
