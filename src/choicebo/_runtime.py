@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -60,9 +59,3 @@ def one_blas_thread() -> Iterator[None]:
 
     with threadpool_limits(limits=1, user_api="blas"):
         yield
-
-
-def loaded_heavy_modules() -> set[str]:
-    """The heavy modules that this process has loaded so far (used by ``doctor`` and by the import test)."""
-    heavy = {"jax", "scipy", "matplotlib", "blackjax", "optax", "pandas", "sqlalchemy", "fastapi", "torch"}
-    return heavy & set(sys.modules)

@@ -6,8 +6,7 @@ functions are divided by their value at the leftmost node, so that their product
 difference to the exact likelihood: for one event below 1.1e-2 in the log with up to four kept options (3.4e-2 with
 twelve, all tied), and 1e-4 to 1e-3 on average at usual spreads.
 
-Derivatives are written out, because they share almost everything with the value: measured, value and gradient together
-cost about as much as the value alone would, and half of what automatic differentiation makes of it.
+Derivatives are written out, because they share almost everything with the value.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ The hyperparameters climb the marginal likelihood. In whitened coordinates its g
 mode is followed by Newton's method. The basin comes from the variational engine's short course.
 
 A mean-field bound prices every uncertain direction separately and so prefers small output scales; this Gaussian has
-the full covariance. On the toy problem it finds scales two to three times larger, and predictions are clearly better.
+the full covariance, finds larger ones, and predicts better on the toy problem.
 """
 
 from __future__ import annotations
