@@ -8,10 +8,13 @@ BIN := $(VENV)/bin
 # Small matrices: BLAS threads of their own only stand in each other's way.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: run test test-slow check bench docs clean venv
+.PHONY: run test test-slow check audit bench docs clean venv
 
-run: $(VENV)/.installed-core
-	$(BIN)/choicebo demo learn
+# The web app on a ready example study; its file stays, so that the next time it goes on.
+run: $(VENV)/.installed-web
+	mkdir -p out
+	test -e out/palette.db || $(BIN)/choicebo example palette out/palette.db
+	$(BIN)/choicebo serve out/palette.db
 
 test: $(VENV)/.installed-dev
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile
@@ -24,6 +27,17 @@ check: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(MAKE) --no-print-directory audit
+
+# Known vulnerabilities of what is installed; where the database is out of reach, it says so.
+audit: $(VENV)/.installed-dev
+	@found="$$($(BIN)/pip-audit --progress-spinner off --skip-editable 2>&1)"; \
+	case "$$found" in \
+	*"Found "*"known vulnerabilit"*) echo "$$found"; exit 1 ;; \
+	*"could not be audited"*) echo "The audit database does not know all dependencies: audited as far as it does." ;; \
+	*"No known vulnerabilities found"*) echo "No known vulnerabilities in the dependencies." ;; \
+	*) echo "The audit database could not be reached: the dependencies were not audited." ;; \
+	esac
 
 bench: $(VENV)/.installed-core
 	$(BIN)/choicebo bench
@@ -45,9 +59,13 @@ $(VENV)/.installed-core: pyproject.toml | $(BIN)/python
 	$(BIN)/pip install --quiet --editable .
 	touch $@
 
+$(VENV)/.installed-web: pyproject.toml | $(BIN)/python
+	$(BIN)/pip install --quiet --editable '.[web]'
+	touch $@ $(VENV)/.installed-core
+
 $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
 	$(BIN)/pip install --quiet --editable '.[dev]'
-	touch $@ $(VENV)/.installed-core
+	touch $@ $(VENV)/.installed-core $(VENV)/.installed-web
 
 $(VENV)/.installed-docs: pyproject.toml | $(BIN)/python
 	$(BIN)/pip install --quiet --editable '.[docs]'
