@@ -20,9 +20,9 @@ from choicebo.choices import Choice, ChoiceData
 SLOTS = (1, 2, 4, 8, 12)
 """A rejection with k kept options goes into the first group with at least k slots."""
 
-_LEVELS = (8, 16, 32, 64, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192)
-_TYPICAL_PER_CHOICE = {1: 2.0, 2: 1.5, 4: 1.0, 8: 2.0, 12: 2.0}
-_PAIRS_PER_CHOICE = 6.0
+_LEVELS = (8, 16, 32, 64, 96, 128, 192, 256, 320, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192)
+_TYPICAL_PER_CHOICE = {1: 4.0, 2: 1.25, 4: 1.25, 8: 2.0, 12: 2.0}
+_PAIRS_PER_CHOICE = 5.0
 
 
 class Rejections(NamedTuple):
@@ -76,7 +76,7 @@ def option_capacity(count: int) -> int:
     return max(32, -(-count // step) * step)
 
 
-def choice_capacity(choices: tuple[Choice, ...]) -> int:
+def choice_capacity(choices: tuple[Choice, ...], likelihood: str = "choice") -> int:
     """Room for the choices: the smallest level at which they and all their comparisons fit.
 
     One level sets the size of every event array, so that the arrays do not outgrow their room one after the other, each
@@ -84,10 +84,11 @@ def choice_capacity(choices: tuple[Choice, ...]) -> int:
     """
     size = largest_set(choices)
     needed = float(len(choices))
-    for slots, count in _rejection_counts(choices).items():
-        needed = max(needed, count / _per_choice(slots, size))
-    pairs = sum(len(c.kept) * (len(c.kept) - 1) // 2 for c in choices)
-    needed = max(needed, pairs / _pairs_per_choice(size))
+    if likelihood == "choice":  # a batch preference is one contest
+        for slots, count in _rejection_counts(choices).items():
+            needed = max(needed, count / _per_choice(slots, size))
+        pairs = sum(len(c.kept) * (len(c.kept) - 1) // 2 for c in choices)
+        needed = max(needed, pairs / _pairs_per_choice(size))
     return next((level for level in _LEVELS if level >= needed), int(-(-needed // 4096) * 4096))
 
 
@@ -111,31 +112,30 @@ def make_batch(data: ChoiceData, likelihood: str = "choice") -> tuple[Batch, NDA
     choices = tuple(
         Choice(tuple(position[i] for i in c.shown), tuple(position[i] for i in c.kept)) for c in data.choices
     )
-    size, capacity = largest_set(choices), choice_capacity(choices)
+    size, capacity = largest_set(choices), choice_capacity(choices, likelihood)
     X = np.zeros((option_capacity(len(rows)), data.X.shape[1]))
     X[: len(rows)] = data.X[rows]
     log_uniform = np.zeros(capacity, dtype=np.float32)
     log_uniform[: len(choices)] = [-np.log(2.0 ** len(c.shown) - 1.0) for c in choices]
-    batch = Batch(
+    room = Batch(
         X=X,
         option_used=np.arange(len(X)) < len(rows),
+        rejections=(),
+        coexistences=_coexistences((), 1),
+        log_uniform=log_uniform,
+        choice_used=np.arange(capacity) < len(choices),
+    )
+    if likelihood == "batch_preference":
+        contests = [(c.rejected, c.kept[0], number) for number, c in enumerate(choices)]
+        return room._replace(contests=_slotted(contests, size - 1, capacity)), rows
+    batch = room._replace(
         rejections=tuple(
             _rejections(choices, slots, round(_per_choice(slots, size) * capacity))
             for slots in SLOTS
             if _fewest_kept(slots) < size
         ),
         coexistences=_coexistences(choices, round(_pairs_per_choice(size) * capacity)),
-        log_uniform=log_uniform,
-        choice_used=np.arange(capacity) < len(choices),
     )
-    if likelihood == "batch_preference":
-        batch = batch._replace(
-            rejections=(),
-            coexistences=_coexistences((), 1),
-            contests=_slotted(
-                [(c.rejected, c.kept[0], number) for number, c in enumerate(choices)], size - 1, capacity
-            ),
-        )
     return batch, rows
 
 
@@ -154,7 +154,7 @@ def _per_choice(slots: int, size: int) -> float:
 
 
 def _pairs_per_choice(size: int) -> float:
-    return min(_PAIRS_PER_CHOICE, size * (size - 1) / 2)
+    return min(_PAIRS_PER_CHOICE, size * (size - 1) / 4)
 
 
 def _rejection_counts(choices: tuple[Choice, ...]) -> Counter[int]:

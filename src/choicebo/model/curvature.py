@@ -17,10 +17,13 @@ from choicebo.model.batching import Batch
 
 
 def curvature(latent: jax.Array, batch: Batch, lapse: float) -> jax.Array:
-    """``-d^2 log p / df^2`` at ``latent: (n_e, options)``, as (n_e options, n_e options), dimension-major."""
+    """``-d^2 log p / df^2`` at ``latent: (n_e, options)``, as (n_e options, n_e options), dimension-major.
+
+    In single precision, as the likelihood itself.
+    """
     n_e, options = latent.shape
     choices = batch.choice_used.shape[0]
-    blocks, slopes, total = [], [], jnp.zeros(choices)
+    blocks, slopes, total = [], [], jnp.zeros(choices, dtype=jnp.float32)
     for members, value, choice, weight in _events(batch):
         rows, log_p, gradient, hessian = _derivatives(latent, members, value)
         blocks.append((rows, choice, -weight * hessian))
@@ -28,11 +31,11 @@ def curvature(latent: jax.Array, batch: Batch, lapse: float) -> jax.Array:
         total = total.at[choice].add(weight * log_p)
 
     share = _share_of_attention(total, batch, lapse)
-    result = jnp.zeros((n_e * options, n_e * options))
+    result = jnp.zeros((n_e * options, n_e * options), dtype=jnp.float32)
     for rows, choice, hessian in blocks:
         result = result.at[rows[:, None], rows[None]].add((share[choice] * hessian).astype(result.dtype))
     if lapse > 0.0:
-        gradients = jnp.zeros((choices, n_e * options))
+        gradients = jnp.zeros((choices, n_e * options), dtype=jnp.float32)
         for rows, choice, gradient in slopes:
             gradients = gradients.at[choice, rows].add(gradient.astype(result.dtype))
         result = result - gradients.T @ ((share * (1.0 - share))[:, None] * gradients)

@@ -43,7 +43,7 @@ class Diagnostics:
         found = []
         remedy = {
             "ess": "use engine='hmc', or more draws (Elliptical(thin=..., draws=...))",
-            "hmc": "draw more (Hamiltonian(draws=..., warm_up=...)) or raise leapfrog_steps",
+            "hmc": "draw more (Hamiltonian(draws=...)), or lengthen the trajectory (trajectory=3.0)",
         }.get(self.engine, "draw more")
         if self.r_hat > R_HAT_LIMIT:
             found.append(f"the chains disagree (R-hat {self.r_hat:.2f}, wanted below {R_HAT_LIMIT}): {remedy}")

@@ -32,7 +32,7 @@ def _evaluate(
 
     def one(v: jax.Array) -> tuple[jax.Array, jax.Array]:
         latent = prior.latent(v)
-        return latent, inner_loop.choice_log_likelihoods(latent, batch, spec.lapse, nodes=16)
+        return latent, inner_loop.choice_log_likelihoods(latent, batch, spec.lapse, nodes=10)
 
     found: tuple[jax.Array, jax.Array] = jax.lax.map(one, whitened, batch_size=32)
     return found
@@ -128,4 +128,5 @@ class ChoiceGP:
             whitened=found.whitened[..., :m],
             log_likelihood=log_likelihood,
             diagnostics=diagnostics,
+            likelihood=self.likelihood,
         )

@@ -19,8 +19,9 @@ from choicebo.choices import ChoiceData
 from choicebo.errors import InvalidInput
 from choicebo.model.choice_table import MAX_SET, choice_table, subset_of_code
 from choicebo.model.diagnostics import Diagnostics
-from choicebo.model.engines.base import ModelSpec
+from choicebo.model.engines.base import ModelSpec, ProgressCallback, Reporter
 from choicebo.model.kernels import JITTER, Hyperparameters, option_covariance, safe_cholesky
+from choicebo.model.loo import KHAT_LIMIT, Loo, Refitter, smoothed_weights, summarised
 
 Array = NDArray[np.float64]
 
@@ -38,18 +39,6 @@ class LatentSummary(NamedTuple):
     upper: Array
 
 
-class Loo(NamedTuple):
-    """Leave-one-out predictive accuracy, by Pareto-smoothed importance sampling."""
-
-    elpd: float
-    """Expected log pointwise predictive density, summed over the choices."""
-    se: float
-    pointwise: Array
-    """(choices,): log-probability of each choice given all others."""
-    khat: Array
-    """(choices,): Pareto shape; above 0.7 the estimate for that choice is unreliable."""
-
-
 @dataclasses.dataclass(frozen=True, eq=False)
 class Posterior:
     """What the choices say about the latent functions."""
@@ -64,6 +53,8 @@ class Posterior:
     log_likelihood: Array
     """(chains, draws, choices)"""
     diagnostics: Diagnostics
+    likelihood: str = "choice"
+    """As in :class:`~choicebo.model.gp.ChoiceGP`."""
 
     @property
     def latent_dim(self) -> int:
@@ -199,27 +190,26 @@ class Posterior:
         probability = self.pareto_probability(X, draws=draws, seed=seed)
         return np.flatnonzero(probability >= min(threshold, probability.max()))
 
-    def loo(self) -> Loo:
-        """Leave-one-out predictive accuracy of the choices (PSIS-LOO)."""
-        from arviz_stats.base import array_stats
+    def loo(self, refit_limit: int = 10, *, seed: int = 0, progress: ProgressCallback | None = None) -> Loo:
+        """Leave-one-out predictive accuracy of the choices: PSIS-LOO, and exact refits where its k-hat exceeds 0.7.
 
-        chains, draws, choices = self.log_likelihood.shape
-        flat = self.log_likelihood.reshape(chains * draws, choices).T
-        relative = min(1.0, max(self.diagnostics.effective_sample_size, 1.0) / (chains * draws))
-        pointwise, khat = np.empty(choices), np.zeros(choices)
-        for number, log_p in enumerate(flat):
-            try:
-                log_weights, shape = array_stats.psislw(-log_p, r_eff=relative)
-                smoothed = float(np.logaddexp.reduce(np.asarray(log_weights) + log_p))
-            except ValueError:
-                smoothed, shape = np.nan, 0.0
-            # No tail to smooth: every draw explains the choice alike, or the lapse rate bounds the weights. Plain
-            # importance weights are right then.
-            plain = np.log(len(log_p)) - np.logaddexp.reduce(-log_p)
-            pointwise[number] = smoothed if np.isfinite(smoothed) else plain
-            khat[number] = float(shape) if np.isfinite(shape) else 0.0
-        se = float(np.sqrt(choices * pointwise.var())) if choices > 1 else float("nan")
-        return Loo(float(pointwise.sum()), se, pointwise, khat)
+        At most ``refit_limit`` choices are refitted, the worst first; ``progress(stage, fraction)`` is called after each
+        and stops by returning ``False``. A refit draws anew from the latent values without the choice, at the same
+        hyperparameters.
+        """
+        log_weights, khat = smoothed_weights(self.log_likelihood, self.diagnostics.effective_sample_size)
+        log_p = self.log_likelihood.reshape(log_weights.shape[::-1]).T
+        pointwise = np.logaddexp.reduce(log_weights + log_p, axis=1)
+        worst = [int(k) for k in np.argsort(-khat, kind="stable") if khat[k] > KHAT_LIMIT][: max(refit_limit, 0)]
+        if worst:
+            report = Reporter(progress)
+            height = self.log_likelihood.sum(-1) - 0.5 * (self.whitened**2).sum((2, 3))
+            highest = self.whitened[np.unravel_index(height.argmax(), height.shape)]
+            refitter = Refitter(self.data, self.likelihood, self.spec, self.hyper, highest)
+            for done, number in enumerate(worst, start=1):
+                pointwise[number] = refitter.log_probability(number, seed)
+                report(f"fitting without choice {number}", done / len(worst))
+        return summarised(pointwise, khat, sorted(worst))
 
     def _conditional_mean(self, points: Array, chosen: Any = slice(None)) -> tuple[Array, list[Array]]:
         """Means given each chosen draw, (draws, n, n_e), and per dimension ``L^-1 k(options, points)``."""

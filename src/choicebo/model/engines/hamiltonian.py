@@ -14,7 +14,6 @@ import blackjax
 import jax
 import jax.numpy as jnp
 import numpy as np
-from blackjax.adaptation.step_size import DualAveragingAdaptationState, dual_averaging_adaptation
 from blackjax.mcmc.hmc import HMCState
 
 from choicebo._compile import jit
@@ -28,15 +27,19 @@ from choicebo.model.engines.base import (
     Whitened,
     log_posterior,
     settled_types,
+    single,
     whiten,
 )
 from choicebo.model.engines.gaussian import Gaussian, averaged
 from choicebo.model.engines.laplace import Laplace
 from choicebo.model.kernels import Hyperparameters
 
+_PIECE = 10
+"""Transitions of one compiled program, which warm-up and sampling share: between them a fit can report and be interrupted."""
+
 
 class _Coordinates(NamedTuple):
-    """Single precision: the likelihood has no more, and the products cost half."""
+    """In single precision."""
 
     prior: Whitened
     gaussian: Gaussian
@@ -46,24 +49,33 @@ class _Coordinates(NamedTuple):
 def _coordinates(
     spec: ModelSpec, batch: Batch, hyper: Hyperparameters, gaussian: Gaussian, key: jax.Array, draws: int
 ) -> _Coordinates:
-    prior = whiten(spec, batch, hyper)
-    gaussian = averaged(spec, batch, prior, gaussian, key, draws)
-    single: _Coordinates = jax.tree.map(lambda a: a.astype(jnp.float32), _Coordinates(prior, gaussian))
-    return single
+    prior: Whitened = single(whiten(spec, batch, hyper))
+    return _Coordinates(prior, averaged(spec, batch, prior, single(gaussian), key, draws))
 
 
 class _Chains(NamedTuple):
     states: HMCState
-    adaptation: DualAveragingAdaptationState
+    log_step: jax.Array
+    """Logarithm of the step size."""
+    adaptations: jax.Array
+    """How often it was adapted."""
 
 
-@jit("engine", "spec", "steps")
+class _Tuning(NamedTuple):
+    """Settings that are numbers for the compiled program, so that changing them compiles nothing."""
+
+    trajectory: jax.Array
+    most_steps: jax.Array
+    target: jax.Array
+
+
+@jit("spec", "steps")
 def _run(
-    engine: Hamiltonian,
     spec: ModelSpec,
     batch: Batch,
     coordinates: _Coordinates,
     chains: _Chains,
+    tuning: _Tuning,
     adapting: jax.Array,
     key: jax.Array,
     steps: int,
@@ -78,23 +90,42 @@ def _run(
 
     kernel = blackjax.hmc.build_kernel()
     inverse_mass = jnp.ones(coordinates.gaussian.centre.size, dtype=jnp.float32)
-    _, adapt, adapted = dual_averaging_adaptation(engine.target_acceptance)
 
     def step(chains: _Chains, key: jax.Array) -> tuple[_Chains, tuple[jax.Array, jax.Array, jax.Array]]:
-        key_size, key_move = jax.random.split(key)
-        size = jnp.where(adapting, jnp.exp(chains.adaptation.log_step_size), adapted(chains.adaptation))
-        # The step size varies a little, so that the motion meets none of its own periods.
-        size = (size * jax.random.uniform(key_size, (), minval=0.8, maxval=1.2)).astype(jnp.float32)
-        states, info = jax.vmap(
-            lambda key, state: kernel(key, state, density, size, inverse_mass, engine.leapfrog_steps)
-        )(jax.random.split(key_move, engine.chains), chains.states)
+        key_length, key_move = jax.random.split(key)
+        # Trajectories of different lengths: no quantity can have a period that they all hit.
+        length = tuning.trajectory * jax.random.uniform(key_length, (), minval=_SHORTEST, maxval=2.0 - _SHORTEST)
+        count = jnp.clip(jnp.ceil(length / jnp.exp(chains.log_step)), 1, tuning.most_steps).astype(jnp.int32)
+        size = jnp.minimum(length / count, jnp.exp(chains.log_step)).astype(jnp.float32)
+        states, info = jax.vmap(lambda key, state: kernel(key, state, density, size, inverse_mass, count))(
+            jax.random.split(key_move, len(chains.states.position)), chains.states
+        )
         acceptance = jnp.where(jnp.isfinite(info.acceptance_rate), info.acceptance_rate, 0.0)
-        updated = adapt(chains.adaptation, acceptance.mean().astype(jnp.float64))
-        adaptation = jax.tree.map(lambda new, old: jnp.where(adapting, new, old), updated, chains.adaptation)
+        suited = jnp.log(size) + _step_correction(acceptance.mean(), tuning.target)
+        gain = 1.0 / jnp.maximum(chains.adaptations - 2.0, 1.0)
+        log_step = jnp.where(adapting, chains.log_step + gain * (suited - chains.log_step), chains.log_step)
         whitened = jax.vmap(coordinates.gaussian.draw)(states.position)
-        return _Chains(states, adaptation), (whitened, acceptance, info.is_divergent)
+        return _Chains(states, log_step, chains.adaptations + adapting), (whitened, acceptance, info.is_divergent)
 
     return jax.lax.scan(step, chains, jax.random.split(key, steps))
+
+
+_SHORTEST = 0.6
+"""Share of the mean length that a trajectory has at least."""
+
+
+def _step_correction(acceptance: jax.Array, target: jax.Array) -> jax.Array:
+    """By how much to change the logarithm of a step with that mean acceptance to get the target.
+
+    The energy error is nearly normal with a variance of twice its mean ``e``, and ``e`` grows as the fourth power of the step
+    (Beskos et al. 2013): the acceptance is ``2 Phi(-sqrt(e / 2))``.
+    """
+
+    def root_of_error(rate: jax.Array) -> jax.Array:
+        return -jax.scipy.special.ndtri(0.5 * rate)
+
+    ratio = root_of_error(target) / root_of_error(jnp.clip(acceptance.astype(jnp.float64), 0.01, 0.99))
+    return jnp.clip(0.5 * jnp.log(ratio), -1.0, 0.5)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,11 +135,15 @@ class Hamiltonian:
     chains: int = 8
     draws: int = 50
     """Per chain."""
-    warm_up: int = 25
+    warm_up: int = 10
     """Transitions per chain that tune the step size and are thrown away."""
-    leapfrog_steps: int = 8
-    target_acceptance: float = 0.75
-    first_step_size: float = 0.1
+    trajectory: float = 2.2
+    """Mean length of a trajectory. In the coordinates a quarter turn of a standard normal, after which a draw is
+    independent of the one before, is 1.6; the posterior is wider than that in some directions."""
+    leapfrog_steps: int = 16
+    """At most so many for a trajectory, whatever the step size; each costs a gradient."""
+    target_acceptance: float = 0.8
+    first_step_size: float = 0.35
     curvature_draws: int = 4
     """Draws of the learner's Gaussian over which the curvature is averaged for the coordinates."""
     learner: Learner = Laplace()
@@ -119,6 +154,10 @@ class Hamiltonian:
             raise InvalidInput("hmc needs at least 1 chain, 1 leapfrog step, 4 draws and 4 warm-up transitions")
         if not 0.0 < self.target_acceptance < 1.0:
             raise InvalidInput(f"target_acceptance must lie between 0 and 1, got {self.target_acceptance!r}")
+        if not (self.trajectory > 0.0 and self.first_step_size > 0.0):
+            raise InvalidInput(
+                f"trajectory and first_step_size must be positive, got {self.trajectory!r} and {self.first_step_size!r}"
+            )
 
     @property
     def name(self) -> str:
@@ -133,17 +172,20 @@ class Hamiltonian:
         learned = self.learner.learn(key_learn, spec, batch, start, report.part(0.0, 0.6))
         gaussian = Gaussian(learned.centre, learned.transform)
         coordinates = _coordinates(spec, batch, learned.hyper, gaussian, key_average, self.curvature_draws)
-        # Pieces of one length, so that warm-up and sampling share one compiled program.
-        piece = min(25, self.warm_up, self.draws)
+        tuning = _Tuning(
+            jnp.asarray(self.trajectory), jnp.asarray(self.leapfrog_steps), jnp.asarray(self.target_acceptance)
+        )
         chains = self._start(coordinates, key_start)
-        for piece_key in jax.random.split(key_warm, -(-self.warm_up // piece)):
-            chains, _ = _run(self, spec, batch, coordinates, settled_types(chains), jnp.array(True), piece_key, piece)
-        pieces = -(-self.draws // piece)
+        for piece_key in jax.random.split(key_warm, -(-self.warm_up // _PIECE)):
+            chains, _ = _run(
+                spec, batch, coordinates, settled_types(chains), tuning, jnp.array(True), piece_key, _PIECE
+            )
+        pieces = -(-self.draws // _PIECE)
         found = []
         for done, piece_key in enumerate(jax.random.split(key_draw, pieces)):
             report("drawing", 0.7 + 0.3 * done / pieces)
             settled = settled_types(chains)
-            chains, result = _run(self, spec, batch, coordinates, settled, jnp.array(False), piece_key, piece)
+            chains, result = _run(spec, batch, coordinates, settled, tuning, jnp.array(False), piece_key, _PIECE)
             found.append(jax.tree.map(np.asarray, result))
         whitened, acceptance, divergent = (np.concatenate(parts)[: self.draws] for parts in zip(*found, strict=True))
         report("drawing", 1.0)
@@ -166,5 +208,8 @@ class Hamiltonian:
         size = coordinates.gaussian.centre.size
         position = jax.random.normal(key, (self.chains, size), dtype=jnp.float32)
         nowhere = jnp.full(self.chains, -jnp.inf, dtype=jnp.float32)
-        initial, _, _ = dual_averaging_adaptation(self.target_acceptance)
-        return _Chains(HMCState(position, nowhere, jnp.zeros_like(position)), initial(self.first_step_size))
+        return _Chains(
+            HMCState(position, nowhere, jnp.zeros_like(position)),
+            jnp.log(jnp.asarray(self.first_step_size, dtype=jnp.float64)),
+            jnp.zeros(()),
+        )

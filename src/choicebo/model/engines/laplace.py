@@ -22,56 +22,54 @@ from choicebo._compile import jit
 from choicebo.errors import InvalidInput
 from choicebo.model import inner_loop
 from choicebo.model.batching import Batch
-from choicebo.model.engines.base import Fit, Learned, ModelSpec, Reporter, whiten
-from choicebo.model.engines.gaussian import Gaussian, climb, gaussian_at, quick_gaussian_at
+from choicebo.model.engines.base import Fit, Learned, ModelSpec, Reporter, Whitened, settled_types, single, whiten
+from choicebo.model.engines.gaussian import newton_step, root_of_inverse
 from choicebo.model.engines.variational import Variational
 from choicebo.model.kernels import Hyperparameters
+
+_ADAM = optax.scale_by_adam(b1=0.8, b2=0.95)
+_PIECE = 4
+"""Rounds of one compiled program: between them a fit can report and be interrupted."""
 
 
 class _State(NamedTuple):
     mode: jax.Array
+    factor: jax.Array
+    """Of the precision where the last step began."""
     hyper: Hyperparameters
     optimiser: Any
 
 
-@jit("engine", "spec")
+@jit("spec", "draws")
 def _ascend(
-    engine: Laplace, spec: ModelSpec, batch: Batch, state: _State, key: jax.Array, pace: jax.Array
-) -> tuple[_State, jax.Array]:
-    """Rounds of Newton steps on the mode and one step on the hyperparameters; returns the average fit on the way."""
+    spec: ModelSpec, batch: Batch, state: _State, key: jax.Array, pace: jax.Array, draws: int
+) -> tuple[_State, tuple[jax.Array, jax.Array]]:
+    """Rounds of a Newton step on the mode and a step of size ``pace: (rounds,)`` on the hyperparameters.
 
-    def fit(hyper: Hyperparameters, v: jax.Array) -> jax.Array:
-        latent = jax.vmap(whiten(spec, batch, hyper).latent)(v)
-        log_p = jax.vmap(lambda f: inner_loop.log_likelihood(f, batch, spec.lapse))(latent)
-        return log_p.mean() + spec.prior.log_density(hyper)
+    Returns the average fit and Laplace's approximation of the evidence on the way.
+    """
 
-    def one_round(state: _State, inputs: tuple[jax.Array, jax.Array]) -> tuple[_State, jax.Array]:
-        key, factor = inputs
-        prior = whiten(spec, batch, state.hyper)
-        mode = climb(spec, batch, prior, state.mode, engine.newton_steps)
-        gaussian = quick_gaussian_at(spec, batch, prior, mode)
-        half = jax.random.normal(key, (engine.gradient_draws // 2, mode.size))
-        draws = jax.vmap(gaussian.draw)(jnp.concatenate([half, -half]))
-        value, slope = jax.value_and_grad(fit)(state.hyper, draws)
-        updates, optimiser = _optimiser(engine).update(jax.tree.map(jnp.negative, slope), state.optimiser)
-        hyper = optax.apply_updates(state.hyper, jax.tree.map(lambda u: factor * u, updates))
-        return _State(mode, hyper, optimiser), value
+    def fit(prior: Whitened, v: jax.Array) -> jax.Array:
+        latent = jax.vmap(prior.latent)(v)
+        return jax.vmap(lambda f: inner_loop.log_likelihood(f, batch, spec.lapse))(latent).mean()
+
+    def one_round(state: _State, inputs: tuple[jax.Array, jax.Array]) -> tuple[_State, tuple[jax.Array, jax.Array]]:
+        key, pace = inputs
+        prior, by_factors = jax.vjp(lambda hyper: single(whiten(spec, batch, hyper)), state.hyper)
+        step = newton_step(spec, batch, prior, state.mode)
+        # The curvature of the step serves for the Gaussian too.
+        half = jax.random.normal(key, (step.v.size, draws // 2), dtype=jnp.float32)
+        away = jax.scipy.linalg.solve_triangular(step.factor, half, lower=True, trans="T").T
+        around = step.v + jnp.concatenate([away, -away]).reshape(-1, *step.v.shape)
+        value, by_prior = jax.value_and_grad(fit)(prior, around)
+        (by_hyper,) = by_factors(by_prior)
+        log_prior, by_log_prior = jax.value_and_grad(spec.prior.log_density)(state.hyper)
+        uphill, optimiser = _ADAM.update(jax.tree.map(jnp.add, by_hyper, by_log_prior), state.optimiser)
+        hyper = optax.apply_updates(state.hyper, jax.tree.map(lambda u: pace * u, uphill))
+        evidence = step.height - jnp.log(jnp.diag(step.factor)).sum() + log_prior
+        return _State(step.v, step.factor, hyper, optimiser), (value + log_prior, evidence)
 
     return jax.lax.scan(one_round, state, (jax.random.split(key, len(pace)), pace))
-
-
-@jit("steps", "spec")
-def _settle(
-    steps: int, spec: ModelSpec, batch: Batch, mode: jax.Array, hyper: Hyperparameters
-) -> tuple[Gaussian, jax.Array]:
-    """The Gaussian at the mode, and the evidence there."""
-    prior = whiten(spec, batch, hyper)
-    gaussian, evidence = gaussian_at(spec, batch, prior, climb(spec, batch, prior, mode, steps))
-    return gaussian, evidence + spec.prior.log_density(hyper)
-
-
-def _optimiser(engine: Laplace) -> Any:
-    return optax.adam(engine.learning_rate, b1=0.8, b2=0.95)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,22 +77,19 @@ class Laplace:
     """The ``laplace`` engine, and what the samplers learn their hyperparameters and coordinates with."""
 
     rounds: int = 12
-    """Steps on the hyperparameters."""
-    newton_steps: int = 2
-    """Newton steps on the mode before each of them."""
-    final_newton_steps: int = 8
+    """Steps on the hyperparameters, each after a Newton step on the mode; rounded up to whole pieces of four."""
     learning_rate: float = 0.2
     gradient_draws: int = 8
     """Draws (in antithetic pairs) for each estimate of the gradient."""
     draws: int = 400
     chains: int = 4
     """The draws are independent; they are handed out as that many chains so that every engine's look alike."""
-    variational: Variational = Variational(rounds=12)
+    variational: Variational = Variational(rounds=10)
     """Finds the basin to climb in."""
 
     def __post_init__(self) -> None:
-        if min(self.rounds, self.newton_steps, self.final_newton_steps, self.chains) < 1 or self.draws < 4:
-            raise InvalidInput("laplace needs at least 1 round, 1 Newton step, 1 chain and 4 draws")
+        if min(self.rounds, self.chains) < 1 or self.draws < 4:
+            raise InvalidInput("laplace needs at least 1 round, 1 chain and 4 draws")
         if self.gradient_draws < 2 or self.gradient_draws % 2:
             raise InvalidInput(f"gradient_draws must be a positive even number, got {self.gradient_draws}")
 
@@ -110,13 +105,22 @@ class Laplace:
         key_vi, key_rounds = jax.random.split(key)
         q, hyper, _ = self.variational.approximate(key_vi, spec, batch, start, report.part(0.0, 0.5))
         mode = jnp.where(jnp.asarray(batch.option_used), q.mean, 0.0)
-        state = _State(mode, hyper, _optimiser(self).init(hyper))
-        pace = 0.05 + 0.95 * 0.5 * (1.0 + np.cos(np.pi * np.arange(self.rounds) / self.rounds))
-        state, trace = _ascend(self, spec, batch, state, key_rounds, jnp.asarray(pace))
-        report("learning the hyperparameters", 0.9)
-        gaussian, evidence = _settle(self.final_newton_steps, spec, batch, state.mode, state.hyper)
-        report("learning the hyperparameters", 1.0)
-        return Learned(state.hyper, gaussian.centre, gaussian.transform, float(evidence), np.asarray(trace))
+        nothing = jnp.eye(mode.size, dtype=jnp.float32)
+        state = _State(mode, nothing, hyper, _ADAM.init(hyper))
+        rounds = _PIECE * -(-self.rounds // _PIECE)
+        pace = self.learning_rate * (0.05 + 0.95 * 0.5 * (1.0 + np.cos(np.pi * np.arange(rounds) / rounds)))
+        # At the end the mode settles at the hyperparameters found.
+        pieces = [*np.split(pace, rounds // _PIECE), np.zeros(_PIECE)]
+        trace = []
+        for number, (part, key_part) in enumerate(
+            zip(pieces, jax.random.split(key_rounds, len(pieces)), strict=True), start=1
+        ):
+            settled = settled_types(state)
+            state, (fits, evidence) = _ascend(spec, batch, settled, key_part, jnp.asarray(part), self.gradient_draws)
+            trace.append(np.asarray(fits))
+            report("learning the hyperparameters", 0.5 + 0.5 * number / len(pieces))
+        transform = root_of_inverse(state.factor)
+        return Learned(state.hyper, state.mode, transform, float(evidence[-1]), np.concatenate(trace[:-1]))
 
     def fit(
         self, key: jax.Array, spec: ModelSpec, batch: Batch, start: Hyperparameters | None, report: Reporter

@@ -22,7 +22,7 @@ from choicebo._compile import jit
 from choicebo.errors import InvalidInput
 from choicebo.model import inner_loop
 from choicebo.model.batching import Batch
-from choicebo.model.engines.base import Fit, Learned, ModelSpec, Reporter, Whitened, settled_types, whiten
+from choicebo.model.engines.base import Fit, Learned, ModelSpec, Reporter, Whitened, settled_types, single, whiten
 from choicebo.model.engines.gaussian import Gaussian, gaussian_at
 from choicebo.model.kernels import Hyperparameters
 
@@ -54,6 +54,19 @@ class _State(NamedTuple):
     hyper_optimiser: Any
 
 
+class _Pace(NamedTuple):
+    """Step sizes of some rounds."""
+
+    q: jax.Array
+    """(rounds,)"""
+    hyper: jax.Array
+    """(rounds,)"""
+
+
+_PIECE = 5
+"""Rounds of one compiled program: between them a fit can report and be interrupted."""
+
+
 def evidence_bound(spec: ModelSpec, batch: Batch, prior: Whitened, q: Approximation, noise: jax.Array) -> jax.Array:
     """The evidence lower bound at fixed hyperparameters, estimated with ``noise: (draws, n_e, options)``."""
     latent = jax.vmap(lambda e: prior.latent(q.draw(e)))(noise)
@@ -71,85 +84,56 @@ def _divergence(batch: Batch, q: Approximation) -> jax.Array:
 
 
 def _antithetic(key: jax.Array, draws: int, shape: tuple[int, ...]) -> jax.Array:
-    half = jax.random.normal(key, (draws // 2, *shape))
+    half = jax.random.normal(key, (draws // 2, *shape), dtype=jnp.float32)
     return jnp.concatenate([half, -half])
 
 
-def _optimisers(engine: Variational) -> tuple[Any, Any]:
-    return (
-        optax.adam(engine.learning_rate, b1=0.9, b2=0.99),
-        optax.adam(engine.hyper_learning_rate, b1=0.8, b2=0.95),
-    )
+_ADAM = optax.scale_by_adam(b1=0.9, b2=0.99)
+_HYPER_ADAM = optax.scale_by_adam(b1=0.8, b2=0.95)
 
 
+def _begin(q: Approximation, hyper: Hyperparameters) -> _State:
+    return _State(q, hyper, _ADAM.init(q), _HYPER_ADAM.init(hyper))
+
+
+@jit("spec", "steps", "draws")
 def _course(
-    engine: Variational, spec: ModelSpec, batch: Batch, state: _State, key: jax.Array, pace: jax.Array
+    spec: ModelSpec, batch: Batch, state: _State, key: jax.Array, pace: _Pace, steps: int, draws: int
 ) -> tuple[_State, jax.Array]:
     """Rounds of steps on the approximation, each ended by a step on the hyperparameters; returns the bounds on the way.
 
-    ``pace: (rounds,)`` scales the step sizes; it falls at the end so that the noise of the gradients averages out.
+    A step's gradient is an average over ``draws``. The same program serves all starting points and the long course.
     """
-    q_update, hyper_update = (optimiser.update for optimiser in _optimisers(engine))
     shape = state.q.mean.shape
 
     def loss(q: Approximation, prior: Whitened, noise: jax.Array) -> jax.Array:
         return -evidence_bound(spec, batch, prior, q, noise)
 
-    def one_round(state: _State, inputs: tuple[jax.Array, jax.Array]) -> tuple[_State, jax.Array]:
-        key, factor = inputs
-        prior, by_factors = jax.vjp(lambda hyper: whiten(spec, batch, hyper), state.hyper)
+    def one_round(state: _State, inputs: tuple[jax.Array, _Pace]) -> tuple[_State, jax.Array]:
+        key, pace = inputs
+        prior, by_factors = jax.vjp(lambda hyper: single(whiten(spec, batch, hyper)), state.hyper)
 
         def step(carry: tuple[Approximation, Any, Whitened], key: jax.Array) -> tuple[Any, jax.Array]:
             q, q_optimiser, by_prior = carry
-            noise = _antithetic(key, engine.gradient_draws, shape)
+            noise = _antithetic(key, draws, shape)
             value, (by_q, more) = jax.value_and_grad(loss, argnums=(0, 1))(q, prior, noise)
-            updates, q_optimiser = q_update(by_q, q_optimiser)
-            q = optax.apply_updates(q, jax.tree.map(lambda u: factor * u, updates))
+            updates, q_optimiser = _ADAM.update(by_q, q_optimiser)
+            q = optax.apply_updates(q, jax.tree.map(lambda u: -pace.q * u, updates))
             return (q, q_optimiser, jax.tree.map(jnp.add, by_prior, more)), value
 
         nothing = jax.tree.map(jnp.zeros_like, prior)
         (q, q_optimiser, by_prior), values = jax.lax.scan(
-            step, (state.q, state.q_optimiser, nothing), jax.random.split(key, engine.steps_per_round)
+            step, (state.q, state.q_optimiser, nothing), jax.random.split(key, steps)
         )
         # The factors' derivatives of the whole round go through the Cholesky decomposition once.
-        (by_hyper,) = by_factors(jax.tree.map(lambda g: g / engine.steps_per_round, by_prior))
+        (by_hyper,) = by_factors(jax.tree.map(lambda g: g / steps, by_prior))
         log_prior, by_log_prior = jax.value_and_grad(spec.prior.log_density)(state.hyper)
         by_hyper = jax.tree.map(jnp.subtract, by_hyper, by_log_prior)
-        updates, hyper_optimiser = hyper_update(by_hyper, state.hyper_optimiser)
-        hyper = optax.apply_updates(state.hyper, jax.tree.map(lambda u: factor * u, updates))
+        updates, hyper_optimiser = _HYPER_ADAM.update(by_hyper, state.hyper_optimiser)
+        hyper = optax.apply_updates(state.hyper, jax.tree.map(lambda u: -pace.hyper * u, updates))
         return _State(q, hyper, q_optimiser, hyper_optimiser), log_prior - values.mean()
 
-    return jax.lax.scan(one_round, state, (jax.random.split(key, len(pace)), pace))
-
-
-@jit("engine", "spec")
-def _first_course(
-    engine: Variational, spec: ModelSpec, batch: Batch, hyper: Hyperparameters, key: jax.Array
-) -> tuple[_State, jax.Array]:
-    """The short course of all starting points; ``hyper`` has a leading axis of starts."""
-    starts = hyper.log_scale.shape[0]
-    options = batch.X.shape[0]
-    q_init, hyper_init = (optimiser.init for optimiser in _optimisers(engine))
-
-    def one(inputs: tuple[jax.Array, Hyperparameters]) -> tuple[_State, jax.Array]:
-        key, hyper = inputs
-        key, key_mean = jax.random.split(key)
-        # The zero function is a saddle (all latent dimensions alike): a small random mean breaks the symmetry.
-        mean = engine.start_spread * jax.random.normal(key_mean, (spec.n_e, options))
-        q = Approximation(mean, jnp.full(mean.shape, -0.5))
-        state = _State(q, hyper, q_init(q), hyper_init(hyper))
-        return _course(engine, spec, batch, state, key, jnp.ones(engine.start_rounds))
-
-    # One after the other: vmapping would batch the Cholesky factors, see kernels.factors.
-    found: tuple[_State, jax.Array] = jax.lax.map(one, (jax.random.split(key, starts), hyper))
-    return found
-
-
-@jit("engine", "spec")
-def _next_course(
-    engine: Variational, spec: ModelSpec, batch: Batch, state: _State, key: jax.Array, pace: jax.Array
-) -> tuple[_State, jax.Array]:
-    return _course(engine, spec, batch, state, key, pace)
+    return jax.lax.scan(one_round, state, (jax.random.split(key, len(pace.q)), pace))
 
 
 @jit("spec")
@@ -172,13 +156,13 @@ class Variational:
     """The ``vi`` engine."""
 
     covariance: str = "mean_field"
-    """``"mean_field"`` or ``"full_rank"`` (the latter starts from the former's optimum)."""
+    """``"mean_field"`` or ``"full_rank"`` (the latter starts from the former's optimum, for twice the rounds and draws)."""
     starts: int = 4
     """Starting points of the hyperparameters and the mean."""
     start_rounds: int = 10
     """Rounds of the short course that all starting points run."""
-    rounds: int = 32
-    """Rounds that the best one goes on for."""
+    rounds: int = 30
+    """Rounds that the best one goes on for. Both are rounded up to whole pieces of five."""
     steps_per_round: int = 5
     """Steps on the approximation for each step on the hyperparameters."""
     gradient_draws: int = 4
@@ -206,22 +190,26 @@ class Variational:
     ) -> tuple[Approximation, Hyperparameters, np.ndarray]:
         """The best approximation found, its hyperparameters, and the course of the bound."""
         key_first, key_next, key_full = jax.random.split(key, 3)
-        states, traces = _first_course(self, spec, batch, self._starting_points(spec, batch, start), key_first)
-        report("learning the hyperparameters", 0.4)
-        settled = np.asarray(traces)[:, -max(4, self.start_rounds // 4) :].mean(1)
-        best = int(np.argmax(np.where(np.isfinite(settled), settled, -np.inf)))
-        state = jax.tree.map(lambda leaf: leaf[best], states)
-        trace = [np.asarray(traces)[best]]
-        state, more = self._go_on(spec, batch, state, key_next, report.part(0.4, 0.9))
-        trace.append(more)
+        begun = []
+        points = self._starting_points(spec, batch.X.shape[1], start)
+        for number, (point, start_key) in enumerate(zip(points, jax.random.split(key_first, self.starts), strict=True)):
+            state = self._at_start(point, spec, batch, start_key)
+            share = report.part(0.4 * number / self.starts, 0.4 * (number + 1) / self.starts)
+            begun.append(self._run(spec, batch, state, start_key, np.ones(_whole(self.start_rounds)), share))
+        settled = np.array([trace[-max(4, self.start_rounds // 4) :].mean() for _, trace in begun])
+        state, trace = begun[int(np.argmax(np.where(np.isfinite(settled), settled, -np.inf)))]
+        state, more = self._run(spec, batch, state, key_next, _falling(self.rounds), report.part(0.4, 0.9))
+        traces = [trace, more]
         if self.covariance == "full_rank":
             size = state.q.mean.size
-            q = state.q._replace(coupling=jnp.zeros((size, size)))
-            q_init, hyper_init = (optimiser.init for optimiser in _optimisers(self))
-            state = _State(q, state.hyper, q_init(q), hyper_init(state.hyper))
-            state, more = self._go_on(spec, batch, state, key_full, report.part(0.9, 1.0))
-            trace.append(more)
-        return state.q, state.hyper, np.concatenate(trace)
+            q = state.q._replace(coupling=jnp.zeros((size, size), dtype=jnp.float32))
+            state = _begin(q, state.hyper)
+            # So many more parameters need better gradients and more of them.
+            patient = dataclasses.replace(self, gradient_draws=2 * self.gradient_draws)
+            pace = _falling(2 * self.rounds)
+            state, more = patient._run(spec, batch, state, key_full, pace, report.part(0.9, 1.0))
+            traces.append(more)
+        return state.q, state.hyper, np.concatenate(traces)
 
     def learn(
         self, key: jax.Array, spec: ModelSpec, batch: Batch, start: Hyperparameters | None, report: Reporter
@@ -243,32 +231,47 @@ class Variational:
         report("drawing", 1.0)
         return Fit(hyper, np.asarray(whitened).reshape(self.chains, each, *q.mean.shape), float(bound), trace)
 
-    def _go_on(
-        self, spec: ModelSpec, batch: Batch, state: _State, key: jax.Array, report: Reporter
+    def _run(
+        self, spec: ModelSpec, batch: Batch, state: _State, key: jax.Array, pace: np.ndarray, report: Reporter
     ) -> tuple[_State, np.ndarray]:
-        """The long course, in pieces, so that it can report and be interrupted."""
-        pieces = 4
-        each = -(-self.rounds // pieces)
-        pace = 0.05 + 0.95 * 0.5 * (1.0 + np.cos(np.pi * np.arange(each * pieces) / (each * pieces)))
+        """A course in pieces; returns the bounds on the way."""
+        pieces = len(pace) // _PIECE
         trace = []
         for piece, piece_key in enumerate(jax.random.split(key, pieces)):
-            part = jnp.asarray(pace[piece * each : (piece + 1) * each])
-            state, bounds = _next_course(self, spec, batch, settled_types(state), piece_key, part)
+            part = jnp.asarray(pace[piece * _PIECE : (piece + 1) * _PIECE])
+            steps = _Pace(self.learning_rate * part, self.hyper_learning_rate * part)
+            state, bounds = _course(
+                spec, batch, settled_types(state), piece_key, steps, self.steps_per_round, self.gradient_draws
+            )
             trace.append(np.asarray(bounds))
             report("learning the hyperparameters", (piece + 1) / pieces)
         return state, np.concatenate(trace)
 
-    def _starting_points(self, spec: ModelSpec, batch: Batch, start: Hyperparameters | None) -> Hyperparameters:
+    def _at_start(self, hyper: Hyperparameters, spec: ModelSpec, batch: Batch, key: jax.Array) -> _State:
+        # The zero function is a saddle (all latent dimensions alike): a small random mean breaks the symmetry.
+        noise = jax.random.normal(jax.random.fold_in(key, 1), (spec.n_e, batch.X.shape[0]), dtype=jnp.float32)
+        mean = self.start_spread * noise
+        return _begin(Approximation(mean, jnp.full_like(mean, -0.5)), hyper)
+
+    def _starting_points(self, spec: ModelSpec, dim: int, start: Hyperparameters | None) -> list[Hyperparameters]:
         """Hyperparameters of all starts: length-scales well below the prior's median, and ``start`` if given.
 
         Short length-scales let the mean fit the data first and be smoothed later; long ones freeze a wrong mode.
         """
-        dim = batch.X.shape[1]
         centre = spec.prior.centre(dim, spec.n_e)
-        shrink = np.resize(np.log([0.1, 0.2, 0.1, 0.4]), self.starts)
-        lengthscale = centre.log_lengthscale[None] + shrink[:, None, None]
-        scale = jnp.broadcast_to(centre.log_scale, (self.starts, spec.n_e))
-        if start is not None:
-            lengthscale = jnp.concatenate([start.log_lengthscale[None], lengthscale[:-1]])
-            scale = jnp.concatenate([start.log_scale[None], scale[:-1]])
-        return Hyperparameters(lengthscale, scale)
+        points = [
+            centre._replace(log_lengthscale=centre.log_lengthscale + shrink)
+            for shrink in np.resize(np.log([0.2, 0.4, 0.1, 0.4]), self.starts)
+        ]
+        return points if start is None else [start, *points[:-1]]
+
+
+def _whole(rounds: int) -> int:
+    """The number of rounds as whole pieces."""
+    return _PIECE * -(-rounds // _PIECE)
+
+
+def _falling(rounds: int) -> np.ndarray:
+    """Paces that fall at the end, so that the noise of the gradients averages out."""
+    whole = _whole(rounds)
+    return np.asarray(0.05 + 0.95 * 0.5 * (1.0 + np.cos(np.pi * np.arange(whole) / whole)))

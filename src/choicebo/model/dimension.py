@@ -1,0 +1,294 @@
+"""How many hidden objectives: forward selection of the latent dimension by leave-one-out predictive accuracy.
+
+Models with 1, 2, ... latent dimensions are fitted and compared choice by choice. The answer is the smallest dimension
+that no larger one beats by more than one standard error of the paired difference: a tie goes to the smaller one, and a
+dimension that the choices refute is never taken.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from choicebo.choices import ChoiceData
+from choicebo.errors import ConvergenceWarning, InvalidInput
+from choicebo.model.engines.base import ProgressCallback, Reporter
+from choicebo.model.gp import ChoiceGP
+from choicebo.model.kernels import Hyperparameters, HyperPrior
+from choicebo.model.loo import Loo
+from choicebo.model.posterior import Posterior
+
+Array = NDArray[np.float64]
+
+FIRST_DIM = 2
+"""Assumed while there are too few answers to tell."""
+FIRST_CHECK = 8
+"""Answers before the dimension is first looked at."""
+FEW_ANSWERS = 12
+"""Below this many answers no more than two latent dimensions are considered."""
+MIN_CHOICES = 4
+"""Fewer choices say nothing about the dimension."""
+_GROWTH = 1.5
+
+
+@dataclasses.dataclass(frozen=True)
+class DimensionRow:
+    """One latent dimension that was tried."""
+
+    latent_dim: int
+    elpd: float
+    """Leave-one-out score: expected log pointwise predictive density."""
+    se: float
+    difference: float
+    """Its score minus that of the best dimension found."""
+    difference_se: float
+    """Standard error of the paired difference."""
+    worst_khat: float
+    refits: int
+    """Choices whose score comes from a fit without them."""
+    seconds: float
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class DimensionSelection:
+    """The result of :func:`select_latent_dim`."""
+
+    best: int
+    table: tuple[DimensionRow, ...]
+    posterior: Posterior
+    """The fit with the best dimension."""
+    posteriors: dict[int, Posterior] = dataclasses.field(repr=False)
+    """All fits, by dimension."""
+    scores: dict[int, Loo] = dataclasses.field(repr=False)
+    """Their leave-one-out scores."""
+
+    def __str__(self) -> str:
+        lines = ["n_e     elpd      se  difference      se  worst k-hat  refits  seconds"]
+        for row in self.table:
+            lines.append(
+                f"{row.latent_dim:>3}{'*' if row.latent_dim == self.best else ' '}{row.elpd:>9.1f}{row.se:>8.1f}"
+                f"{row.difference:>12.1f}{row.difference_se:>8.1f}{row.worst_khat:>13.2f}{row.refits:>8}{row.seconds:>9.1f}"
+            )
+        return "\n".join(lines)
+
+
+def select_latent_dim(
+    data: ChoiceData,
+    max_dim: int = 4,
+    seed: int = 0,
+    *,
+    model: ChoiceGP = ChoiceGP(),
+    refit_limit: int = 10,
+    stop_early: bool = True,
+    progress: ProgressCallback | None = None,
+) -> DimensionSelection:
+    """The number of latent dimensions that predicts left-out choices best, with no more of them than the choices show.
+
+    Dimensions 1, 2, ... are fitted, each from the hyperparameters of the one before, until one no longer improves the
+    score (unless ``stop_early=False``) or ``max_dim`` is reached. ``model`` gives all other settings. For each dimension at
+    most ``refit_limit`` choices with a poor k-hat are refitted. ``progress(stage, fraction)`` is called on the way and stops
+    by returning ``False``.
+    """
+    _check(data, max_dim)
+    report = Reporter(progress)
+    posteriors: dict[int, Posterior] = {}
+    scores: dict[int, Loo] = {}
+    seconds: dict[int, float] = {}
+    for n_e in range(1, max_dim + 1):
+        part = report.part((n_e - 1) / max_dim, n_e / max_dim)
+        began = time.perf_counter()
+        start = None if n_e == 1 else _one_more(posteriors[n_e - 1].hyper, model.prior)
+        posteriors[n_e], scores[n_e] = _scored(data, n_e, seed, model, refit_limit, part, start)
+        seconds[n_e] = time.perf_counter() - began
+        if stop_early and no_longer_improves(scores):
+            break
+    best = smallest_unrefuted(scores)
+    return DimensionSelection(best, _table(scores, seconds), posteriors[best], posteriors, scores)
+
+
+def paired_difference(larger: Array, smaller: Array) -> tuple[float, float]:
+    """The sum of the differences between two models' pointwise scores, and its standard error.
+
+    >>> paired_difference(np.array([-1.0, -2.0]), np.array([-2.0, -5.0]))
+    (4.0, 2.0)
+    """
+    difference = larger - smaller
+    n = len(difference)
+    return float(difference.sum()), float(np.sqrt(n * difference.var(ddof=1))) if n > 1 else float("inf")
+
+
+def no_longer_improves(scores: dict[int, Loo]) -> bool:
+    """Whether the largest dimension so far scores clearly worse than a smaller one, or is the second without a gain."""
+    last, leader = max(scores), max(scores, key=lambda n: scores[n].elpd)
+    return _clearly_better(scores[leader], scores[last]) or last - leader >= 2
+
+
+def smallest_unrefuted(scores: dict[int, Loo]) -> int:
+    """The smallest dimension that no larger one beats by more than one standard error."""
+    dimensions = sorted(scores)
+    return next(
+        n for n in dimensions if not any(_clearly_better(scores[more], scores[n]) for more in dimensions if more > n)
+    )
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class DimensionDecision:
+    """What :func:`revise` found."""
+
+    latent_dim: int
+    reason: str
+    """One plain sentence, also when nothing changed."""
+    changed: bool
+    posterior: Posterior | None
+    """The fit at ``latent_dim``; ``None`` where there were too few answers for one."""
+
+
+def due(n_answers: int, last_check: int = 0) -> bool:
+    """Whether another look at the dimension is worth its cost: after 8 answers, then after half as many again.
+
+    ``last_check`` is the number of answers at the latest call of :func:`revise`, 0 if there was none.
+
+    >>> [n for n in range(30) if due(n, 12)][:2]
+    [18, 19]
+    """
+    return n_answers >= FIRST_CHECK and n_answers >= _GROWTH * last_check
+
+
+def revise(
+    data: ChoiceData,
+    current: int,
+    *,
+    model: ChoiceGP = ChoiceGP(),
+    posterior: Posterior | None = None,
+    max_dim: int = 4,
+    refit_limit: int = 5,
+    seed: int = 0,
+    progress: ProgressCallback | None = None,
+) -> DimensionDecision:
+    """Whether to go on with ``current`` latent dimensions, one more or one fewer; at most one step at a time.
+
+    One more must score better by over one standard error of the paired difference; one fewer at least as well. Between the two
+    nothing changes, so that the dimension does not swing. ``posterior`` is the fit at ``current`` if there is one already.
+    Every fit starts cold: the decision depends on the arguments alone.
+    """
+    allowed = min(max_dim, 2) if data.n_choices < FEW_ANSWERS else max_dim
+    problem = _too_little(data)
+    if problem:
+        return DimensionDecision(
+            current, f"Not enough answers yet to count your hidden objectives: {problem}.", False, None
+        )
+    report = Reporter(progress)
+    fits: dict[int, Posterior] = {}
+    scores: dict[int, Loo] = {}
+
+    def score(n_e: int, part: Reporter) -> Loo:
+        known = posterior if n_e == current else None
+        fits[n_e], scores[n_e] = _scored(data, n_e, seed, model, refit_limit, part, None, known)
+        return scores[n_e]
+
+    here = score(current, report.part(0.0, 0.3))
+    if current < allowed and _clearly_better(score(current + 1, report.part(0.3, 0.7)), here):
+        chosen = current + 1
+    elif current > 1 and score(current - 1, report.part(0.7, 1.0)).elpd >= here.elpd:
+        chosen = current - 1
+    else:
+        chosen = current
+    return DimensionDecision(chosen, _reason(chosen, current, scores), chosen != current, fits[chosen])
+
+
+def _scored(
+    data: ChoiceData,
+    n_e: int,
+    seed: int,
+    model: ChoiceGP,
+    refit_limit: int,
+    report: Reporter,
+    start: Hyperparameters | None,
+    known: Posterior | None = None,
+) -> tuple[Posterior, Loo]:
+    with warnings.catch_warnings():
+        # Dimensions that do not suit the choices sample poorly; what is returned carries its own diagnostics.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        posterior = known or dataclasses.replace(model, latent_dim=n_e).fit(
+            data, seed, progress=_named(report.part(0.0, 0.7), n_e), start=start
+        )
+    return posterior, posterior.loo(refit_limit, seed=seed, progress=_named(report.part(0.7, 1.0), n_e))
+
+
+def _named(report: Reporter, n_e: int) -> ProgressCallback:
+    def callback(stage: str, fraction: float) -> None:
+        report(f"{count(n_e)}: {stage}", fraction)
+
+    return callback
+
+
+def count(n_e: int) -> str:
+    """The number of objectives in words.
+
+    >>> count(1), count(3)
+    ('1 hidden objective', '3 hidden objectives')
+    """
+    return f"{n_e} hidden objective{'s' if n_e != 1 else ''}"
+
+
+def _one_more(hyper: Hyperparameters, prior: HyperPrior) -> Hyperparameters:
+    """The hyperparameters of a smaller model, and the prior's centre for one more dimension."""
+    _, dim = hyper.log_lengthscale.shape
+    new = prior.centre(dim, 1)
+    joined: Sequence[Any] = [np.concatenate([np.asarray(a), np.asarray(b)]) for a, b in zip(hyper, new, strict=True)]
+    return Hyperparameters(*joined)
+
+
+def _clearly_better(one: Loo, other: Loo) -> bool:
+    difference, se = paired_difference(one.pointwise, other.pointwise)
+    return difference > se
+
+
+def _table(scores: dict[int, Loo], seconds: dict[int, float]) -> tuple[DimensionRow, ...]:
+    leader = max(scores.values(), key=lambda score: score.elpd)
+    rows = []
+    for n_e, score in scores.items():
+        difference, se = paired_difference(score.pointwise, leader.pointwise)
+        worst = float(score.khat.max())
+        rows.append(DimensionRow(n_e, score.elpd, score.se, difference, se, worst, len(score.refitted), seconds[n_e]))
+    return tuple(rows)
+
+
+def _reason(chosen: int, current: int, scores: dict[int, Loo]) -> str:
+    def against(a: int, b: int) -> str:
+        difference, se = paired_difference(scores[a].pointwise, scores[b].pointwise)
+        return f"leave-one-out score {scores[a].elpd:.1f} against {scores[b].elpd:.1f}, difference {difference:.1f} ± {se:.1f}"
+
+    if chosen > current:
+        return f"Your answers are explained better by {count(chosen)} than by {current} ({against(chosen, current)})."
+    if chosen < current:
+        return f"Your answers are explained as well by {count(chosen)} as by {current} ({against(chosen, current)})."
+    others = " or ".join(str(n) for n in sorted(scores) if n != current)
+    if not others:
+        return f"{count(current).capitalize()} is all that so few answers are checked for."
+    return f"Your answers still speak for {count(current)} rather than {others}."
+
+
+def _check(data: ChoiceData, max_dim: int) -> None:
+    if not isinstance(data, ChoiceData):
+        raise InvalidInput(f"select_latent_dim takes a ChoiceData, got {type(data).__name__}")
+    if isinstance(max_dim, bool) or not isinstance(max_dim, int | np.integer) or max_dim < 1:
+        raise InvalidInput(f"max_dim must be a whole number of at least 1, got {max_dim!r}")
+    problem = _too_little(data)
+    if problem:
+        raise InvalidInput(f"not enough answers yet to tell the number of hidden objectives: {problem}")
+
+
+def _too_little(data: ChoiceData) -> str:
+    """Why the choices say nothing about the dimension; empty if they do."""
+    if data.n_choices < MIN_CHOICES:
+        return f"{data.n_choices} given, at least {MIN_CHOICES} are needed"
+    if not any(choice.rejected for choice in data.choices):
+        return "every answer keeps all options, and only a rejection tells what matters"
+    return ""
