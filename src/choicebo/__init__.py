@@ -14,8 +14,11 @@ _HOME = {
     "Choice": "choicebo.choices",
     "ChoiceData": "choicebo.choices",
     "ChoiceGP": "choicebo.model.gp",
+    "ChoiceOptimizer": "choicebo.optimizer",
+    "Query": "choicebo.optimizer",
     "Posterior": "choicebo.model.posterior",
     "choice_log_likelihood": "choicebo.model.likelihood",
+    "select_latent_dim": "choicebo.model.dimension",
     "Catalogue": "choicebo.space",
     "Categorical": "choicebo.space",
     "Fixed": "choicebo.space",
@@ -23,6 +26,7 @@ _HOME = {
     "Ordinal": "choicebo.space",
     "Real": "choicebo.space",
     "Space": "choicebo.space",
+    "Study": "choicebo.study",
     "ChoiceboError": "choicebo.errors",
     "ConvergenceWarning": "choicebo.errors",
     "DataError": "choicebo.errors",
@@ -45,10 +49,12 @@ if TYPE_CHECKING:
         NumericalError,
         SpaceError,
     )
+    from choicebo.model.dimension import select_latent_dim
     from choicebo.model.gp import ChoiceGP
     from choicebo.model.likelihood import choice_log_likelihood
     from choicebo.model.posterior import Posterior
     from choicebo.space import Catalogue, Categorical, Fixed, Integer, Ordinal, Real, Space
+    from choicebo.study import Study
 
 
 def __getattr__(name: str) -> Any:

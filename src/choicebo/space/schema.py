@@ -23,7 +23,7 @@ class StudyTable(_Table):
     name: str = Field(description="The name of the study.")
     question: str | None = Field(default=None, description="What the person is asked above the options.")
     query_size: int = Field(default=5, description="How many options are shown at once.", ge=2)
-    new_per_query: int = Field(default=1, description="How many of them have not been shown before.", ge=1)
+    new_per_query: int = Field(default=2, description="How many of them have not been shown before.", ge=1)
 
 
 class RealTable(_Table):

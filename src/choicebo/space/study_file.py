@@ -95,7 +95,7 @@ class StudyFile:
     question: str = QUESTION
     query_size: int = 5
     """How many options are shown at once."""
-    new_per_query: int = 1
+    new_per_query: int = 2
     """How many of them have not been shown before."""
     baseline: Option | None = None
     """The option that people know today."""
@@ -193,7 +193,7 @@ def dumps(study_file: StudyFile) -> str:
     name = "bread"
     question = "Which of these would you keep?"
     query_size = 5
-    new_per_query = 1
+    new_per_query = 2
     <BLANKLINE>
     [[parameter]]
     kind = "integer"

@@ -1,0 +1,26 @@
+"""What to ask: one file per acquisition, their maximisation over any space, and the composition of a question."""
+
+from __future__ import annotations
+
+from choicebo.acquisition.base import Acquisition, Known
+from choicebo.acquisition.ehvi import ExpectedImprovement
+from choicebo.acquisition.information import Information
+from choicebo.acquisition.scalarised_thompson import ScalarisedThompson
+from choicebo.acquisition.thompson import Thompson
+from choicebo.acquisition.ucb import UpperBound
+
+ACQUISITIONS: dict[str, Acquisition] = {
+    each.name: each for each in (UpperBound(), ExpectedImprovement(), Thompson(), ScalarisedThompson(), Information())
+}
+"""By the name that ``ChoiceOptimizer(acquisition=...)`` takes; "random" and "sobol" need no model and are not here."""
+
+__all__ = [
+    "ACQUISITIONS",
+    "Acquisition",
+    "ExpectedImprovement",
+    "Information",
+    "Known",
+    "ScalarisedThompson",
+    "Thompson",
+    "UpperBound",
+]

@@ -1,0 +1,30 @@
+"""Expected hypervolume improvement in latent space."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from choicebo.acquisition.base import Known, Prepared
+from choicebo.acquisition.improvement import attained, improvement
+
+
+@dataclass(frozen=True)
+class ExpectedImprovement:
+    """How much latent hypervolume a point is expected to add, each draw measured in units of its own front."""
+
+    margin: float = 0.1
+    """How far beyond the ends of the front volume still counts, in units of the front's extent."""
+    name: str = "ehvi"
+    sentence: str = "the new option is the one expected to push your set of best options out the furthest"
+
+    def prepare(self, known: Known, seed: int) -> Prepared:
+        """The volume that each draw attains already."""
+        return Prepared(known.belief.marginals(seed), attained(known.belief.smooth, self.margin))
+
+    def score(self, state: Any, latent: jax.Array) -> jax.Array:
+        """Logarithm of the expected improvement."""
+        return jnp.log(improvement(state, latent).mean(-1) + 1e-12)

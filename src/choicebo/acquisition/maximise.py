@@ -1,0 +1,202 @@
+"""The best points of an acquisition over any space: never an infeasible one, never one that is to be avoided."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import NDArray
+
+from choicebo._compile import jit
+from choicebo.acquisition.base import Acquisition, Known, Prepared
+from choicebo.acquisition.belief import Outlook, latent_at
+from choicebo.space import Searchable, Space
+
+Array = NDArray[np.float64]
+
+ENUMERATE = 10_000
+"""Spaces of at most this many options are gone through one by one."""
+_GLOBAL = 1024
+_LOCAL = 512
+_STARTS = 8
+_ROUNDS = 25
+_WIDTHS = (0.1, 0.03, 0.01)
+_CLIMB_STARTS, _CLIMB_ROUNDS = 3, 50
+
+
+class Found(NamedTuple):
+    """Feasible points by falling value."""
+
+    X: Array
+    """(n, d), where the model sees them."""
+    value: Array
+
+
+@jit("acquisition", "kernel", "nugget")
+def _values(
+    acquisition: Acquisition, kernel: str, nugget: float, outlook: Outlook, state: Any, points: jax.Array
+) -> jax.Array:
+    return acquisition.score(state, latent_at(kernel, nugget, outlook, points))
+
+
+@jit("acquisition", "kernel", "nugget")
+def _slopes(
+    acquisition: Acquisition, kernel: str, nugget: float, outlook: Outlook, state: Any, points: jax.Array
+) -> tuple[jax.Array, jax.Array]:
+    def total(x: jax.Array) -> jax.Array:
+        return acquisition.score(state, latent_at(kernel, nugget, outlook, x)).sum().astype(jnp.float64)
+
+    value, gradient = jax.value_and_grad(total)(points)
+    return value, gradient
+
+
+class Objective:
+    """An acquisition, ready to be evaluated anywhere."""
+
+    def __init__(self, acquisition: Acquisition, known: Known, seed: int) -> None:
+        self._prepared: Prepared = acquisition.prepare(known, seed)
+        self._fixed = (acquisition, known.belief.kernel, float(known.belief.nugget))
+        # Bounds the memory of one block: the arrays grow with the number of directions, and so with n_e.
+        self._block = 512 if known.belief.n_e <= 2 else 128
+
+    def __call__(self, points: Array) -> Array:
+        """Values (n,) at ``points: (n, d)``; what is not finite counts as worst."""
+        parts = []
+        for at in range(0, len(points), self._block):
+            part = points[at : at + self._block]
+            room = self._block if len(points) > self._block // 8 else self._block // 8
+            padded = np.concatenate([part, np.repeat(part[-1:], max(room, len(part)) - len(part), axis=0)])
+            found = _values(*self._fixed, self._prepared.outlook, self._prepared.state, jnp.asarray(padded))
+            parts.append(np.asarray(found, dtype=np.float64)[: len(part)])
+        values = np.concatenate(parts) if parts else np.empty(0)
+        return np.where(np.isfinite(values), values, -np.inf)
+
+    def slope(self, points: Array) -> tuple[float, Array]:
+        """Sum of the values at ``points`` and its gradient."""
+        value, gradient = _slopes(*self._fixed, self._prepared.outlook, self._prepared.state, jnp.asarray(points))
+        return float(value), np.nan_to_num(np.asarray(gradient, dtype=np.float64))
+
+
+def maximise(
+    objective: Callable[[Array], Array],
+    slope: Callable[[Array], tuple[float, Array]] | None,
+    space: Searchable,
+    around: Array,
+    avoid: Array,
+    seed: int,
+) -> Found:
+    """Points of ``space`` by falling value of ``objective``, none of them a row of ``avoid: (n, d)``.
+
+    ``around: (n, d)`` are points near which better ones are expected. Small spaces are enumerated; others are searched from
+    a pool of space-filling points and of points near ``around``, the best of which climb: continuous columns by bounded
+    quasi-Newton steps, discrete ones step by step. The result is empty only if nothing is left.
+    """
+    if space.size <= ENUMERATE:
+        pool = _without(space.enumerate(ENUMERATE), avoid)
+        return _ranked(pool, objective(pool))
+    rng = np.random.default_rng(seed)
+    pool = _without(_pool(space, around, seed, rng), avoid)
+    found = _ranked(pool, objective(pool))
+    if len(found.X) == 0:
+        return found
+    if slope is not None and any(column.kind == "continuous" for column in space.columns):
+        found = _merged(found, _climbed(objective, slope, space, found, avoid))
+    if isinstance(space, Space) and any(column.kind != "continuous" for column in space.columns):
+        found = _merged(found, _stepped(objective, space, found, avoid))
+    return found
+
+
+def _pool(space: Searchable, around: Array, seed: int, rng: np.random.Generator) -> Array:
+    spread = space.sobol(int(min(_GLOBAL, space.size)), seed=seed)
+    if not isinstance(space, Space) or len(around) == 0:
+        return np.unique(spread, axis=0)
+    centres = around[rng.integers(len(around), size=_LOCAL)]
+    partners = around[rng.integers(len(around), size=_LOCAL)]
+    width = np.asarray(_WIDTHS)[rng.integers(len(_WIDTHS), size=_LOCAL)][:, None]
+    between = np.where(rng.random((_LOCAL, 1)) < 0.3, rng.random((_LOCAL, 1)), 0.0)
+    moved = centres + between * (partners - centres) + width * rng.standard_normal(centres.shape)
+    # Some coordinates stay: good options often share the values of all but a few parameters.
+    stay = rng.random(centres.shape) < 0.3
+    local = space.snap(np.clip(np.where(stay, centres, moved), 0.0, 1.0))
+    return np.unique(np.concatenate([spread, local[space.feasible(local)]]), axis=0)
+
+
+def _climbed(
+    objective: Callable[[Array], Array],
+    slope: Callable[[Array], tuple[float, Array]],
+    space: Searchable,
+    found: Found,
+    avoid: Array,
+) -> Found:
+    """Quasi-Newton ascent of the best, different points along their continuous columns, as one bounded problem."""
+    from scipy.optimize import Bounds, minimize
+
+    starts = _different(found, _STARTS)
+    starts = np.concatenate([starts, np.repeat(starts[-1:], _STARTS - len(starts), axis=0)])
+    free = np.array([column.kind == "continuous" for column in space.columns])
+
+    def negative(flat: Array) -> tuple[float, Array]:
+        points = starts.copy()
+        points[:, free] = flat.reshape(len(starts), -1)
+        value, gradient = slope(points)
+        return -value, -gradient[:, free].reshape(-1)
+
+    flat = starts[:, free].reshape(-1)
+    ended = minimize(
+        negative, flat, jac=True, method="L-BFGS-B", bounds=Bounds(0.0, 1.0), options={"maxiter": _ROUNDS, "maxcor": 10}
+    ).x
+    ends = starts.copy()
+    ends[:, free] = np.clip(ended.reshape(len(starts), -1), 0.0, 1.0)
+    # Part of the way serves where the whole of it leaves the feasible region.
+    trail = np.concatenate([starts + share * (ends - starts) for share in (1.0, 0.5, 0.25, 0.1)])
+    trail = space.snap(trail)
+    trail = _without(np.unique(trail[space.feasible(trail)], axis=0), avoid)
+    return _ranked(trail, objective(trail))
+
+
+def _stepped(objective: Callable[[Array], Array], space: Space, found: Found, avoid: Array) -> Found:
+    """Local search from the best points: the best neighbour, while there is a better one."""
+    results = []
+    for start in _different(found, _CLIMB_STARTS):
+        here, value = start, float(objective(start[None])[0])
+        for _ in range(_CLIMB_ROUNDS):
+            around = _without(space.neighbours(here), avoid)
+            if len(around) == 0:
+                break
+            best = _ranked(around, objective(around))
+            if best.value[0] <= value:
+                break
+            here, value = best.X[0], float(best.value[0])
+        results.append(here)
+    ends = _without(np.unique(results, axis=0), avoid)
+    return _ranked(ends, objective(ends))
+
+
+def _different(found: Found, count: int, distance: float = 0.05) -> Array:
+    """The best points that keep a distance from each other."""
+    chosen: list[Array] = []
+    for point in found.X:
+        if all(np.abs(point - other).max() > distance for other in chosen):
+            chosen.append(point)
+            if len(chosen) == count:
+                break
+    return np.asarray(chosen)
+
+
+def _without(points: Array, avoid: Array) -> Array:
+    taken = {row.tobytes() for row in np.asarray(avoid) + 0.0}
+    free = np.array([row.tobytes() not in taken for row in points + 0.0], dtype=bool)
+    return np.asarray(points[free])
+
+
+def _ranked(points: Array, values: Array) -> Found:
+    order = np.argsort(-values, kind="stable")
+    return Found(points[order], values[order])
+
+
+def _merged(first: Found, second: Found) -> Found:
+    points, kept = np.unique(np.concatenate([first.X, second.X]), axis=0, return_index=True)
+    return _ranked(points, np.concatenate([first.value, second.value])[kept])

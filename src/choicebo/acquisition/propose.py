@@ -1,0 +1,123 @@
+"""From what is believed to the options of the next question."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from choicebo.acquisition import query
+from choicebo.acquisition.base import Acquisition, Known
+from choicebo.acquisition.belief import Belief
+from choicebo.acquisition.maximise import Found, Objective, maximise
+from choicebo.space import Searchable
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
+COMPANIONS = ("dominated", "informative")
+"""How known options are chosen beside new ones: the paper's rule, or by what the answer would tell."""
+
+
+class Proposal(NamedTuple):
+    """The options of a question, not yet in the order in which they are shown."""
+
+    points: Array
+    """(k, d)"""
+    new: NDArray[np.bool_]
+    """(k,)"""
+    strategy: str
+    reason: str
+
+
+def believed_front(belief: Belief, among: Rows) -> Rows:
+    """``X_nd``: those ``among`` the options that are non-dominated in at least half of the draws; never empty."""
+    probability = query.pareto_probabilities(belief.latent[:, among])
+    return among[probability >= min(0.5, float(probability.max()))]
+
+
+def propose(
+    belief: Belief,
+    space: Searchable,
+    acquisitions: tuple[Acquisition, ...],
+    *,
+    size: int,
+    new_count: int,
+    companions: str,
+    pending: Array,
+    avoid: Array,
+    seed: int,
+) -> Proposal:
+    """The next question: ``new_count`` new options, found by the acquisitions in turn, beside known ones.
+
+    ``pending: (n, d)`` are options of open questions: draws imagine their values, so that nothing similar is proposed.
+    ``avoid: (n, d)`` are options that must not be proposed as new.
+    """
+    answered = np.arange(len(belief.X))
+    belief = belief.extended(pending, seed)
+    front = believed_front(belief, answered)
+    new: list[Array] = []
+    used: list[Acquisition] = []
+    for number in range(new_count):
+        acquisition = acquisitions[number % len(acquisitions)]
+        found = best_points(belief, space, acquisition, avoid, seed + 1 + number)
+        if len(found.X) == 0:
+            break
+        point = found.X[:1]
+        new.append(point[0])
+        used.append(acquisition)
+        avoid = np.concatenate([avoid, point])
+        belief = belief.extended(point, seed + 101 + number)
+    new_rows = np.arange(len(belief.X) - len(new), len(belief.X))
+    known_rows = _companions(belief, new_rows, front, answered, size - len(new), companions)
+    points = np.concatenate([belief.X[new_rows], belief.X[known_rows]])
+    is_new = np.arange(len(points)) < len(new)
+    return Proposal(points, is_new, _strategy(used), _reason(used, len(known_rows), front, known_rows))
+
+
+def best_points(belief: Belief, space: Searchable, acquisition: Acquisition, avoid: Array, seed: int) -> Found:
+    """Points by falling value of one acquisition."""
+    known = Known(belief, believed_front(belief, np.arange(len(belief.X))))
+    objective = Objective(acquisition, known, seed)
+    return maximise(objective, objective.slope, space, belief.X[known.front], avoid, seed)
+
+
+def _companions(belief: Belief, new: Rows, front: Rows, answered: Rows, count: int, rule: str) -> Rows:
+    """Known options for a question: of the believed front by ``rule``, and the next best where it is too small."""
+    count = max(0, min(count, len(answered)))
+    if count == 0:
+        return answered[:0]
+    if len(new) == 0:
+        # Nothing new is left to show: ask about those of which it is least clear whether they belong to the set.
+        probability = query.pareto_probabilities(belief.latent[:, answered])
+        return answered[np.argsort(np.abs(probability - 0.5), kind="stable")[:count]]
+    if rule == "informative":
+        chosen = query.most_informative(belief, new, front, count, about=np.concatenate([front, new]))
+    else:
+        chosen = query.most_dominated(belief, new, front, count)
+    rest = np.setdiff1d(answered, chosen)
+    probability = query.pareto_probabilities(belief.latent[:, answered])[np.searchsorted(answered, rest)]
+    return np.concatenate([chosen, rest[np.argsort(-probability, kind="stable")]])[:count]
+
+
+def _strategy(used: list[Acquisition]) -> str:
+    return "+".join(dict.fromkeys(acquisition.name for acquisition in used)) or "known"
+
+
+def _reason(used: list[Acquisition], known: int, front: Rows, shown: Rows) -> str:
+    if not used:
+        return (
+            "Every option has been shown already; these are the ones of which it is least clear whether they are among "
+            "your best."
+        )
+    distinct = list(dict.fromkeys(acquisition.sentence for acquisition in used))
+    new = "; ".join(distinct)
+    if known == 0:
+        return f"{_capital(new)}."
+    beside = "your best so far" if np.isin(shown, front).all() else "what you have seen so far"
+    return f"{_capital(new)}, shown beside {known} of {beside} to compare."
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]

@@ -1,0 +1,113 @@
+"""How an optimiser asks: everything but the space and the answers."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from choicebo.errors import InvalidInput
+from choicebo.space import Option
+
+BASELINES = ("random", "sobol")
+"""Strategies without a model."""
+DEFAULT = ("ehvi", "thompson")
+"""What ``acquisition="default"`` stands for: the new options of a question are found by these in turn."""
+NEW_PER_QUERY = 2
+COMPANIONS = "dominated"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of a :class:`~choicebo.ChoiceOptimizer`; each is a keyword argument of it.
+
+    >>> Settings(query_size=4).new_per_query
+    2
+    """
+
+    latent_dim: int | str = "auto"
+    """Number of hidden objectives, or "auto": chosen by leave-one-out accuracy as answers come in."""
+    acquisition: str = "default"
+    """"default", "ucb", "ehvi", "thompson", "scalarised_thompson", "information", "random" or "sobol"; several, joined by
+    "+", find the new options of a question in turn."""
+    query_size: int = 5
+    """How many options are shown at once."""
+    seed: int = 0
+    new_per_query: int = NEW_PER_QUERY
+    """How many of them were never shown before: 1 where an option costs money to make, more where it is a picture."""
+    initial_queries: int | None = None
+    """Space-filling questions before the model takes over; None: three, and one more for every two inputs, at most six."""
+    baseline: Option | None = None
+    """An option that the person has today: "none of these" then means that it beats all that are shown."""
+    companions: str = COMPANIONS
+    """How known options are chosen: "dominated" (most probably beaten by the new ones) or "informative"."""
+    kernel: str = "matern32"
+    engine: str = "hmc"
+    lapse: float = 0.01
+    allow_repeats: bool = False
+    """Whether an option shown before may be proposed as new: where answers are noisy, repetition averages."""
+
+    def __post_init__(self) -> None:
+        from choicebo.acquisition.propose import COMPANIONS as rules
+        from choicebo.model.gp import ChoiceGP
+
+        if self.latent_dim != "auto" and (isinstance(self.latent_dim, str) or _not_count(self.latent_dim, 1)):
+            raise InvalidInput(f'latent_dim is {self.latent_dim!r}; give "auto" or a whole number of at least 1')
+        self.acquisitions  # noqa: B018  (refuses unknown names)
+        for name, low in (("query_size", 2), ("new_per_query", 1), ("seed", 0)):
+            if _not_count(getattr(self, name), low):
+                raise InvalidInput(f"{name} is {getattr(self, name)!r}; give a whole number of at least {low}")
+        if self.query_size > 12:
+            raise InvalidInput(f"query_size is {self.query_size}; nobody compares so many at once: give at most 12")
+        if self.new_per_query > self.query_size:
+            raise InvalidInput(
+                f"new_per_query is {self.new_per_query}, more than query_size = {self.query_size}; give at most that"
+            )
+        if self.initial_queries is not None and _not_count(self.initial_queries, 1):
+            raise InvalidInput(
+                f"initial_queries is {self.initial_queries!r}; give a whole number of at least 1, or None"
+            )
+        if self.companions not in rules:
+            raise InvalidInput(f"companions is {self.companions!r}; give one of {', '.join(map(repr, rules))}")
+        if not isinstance(self.engine, str):
+            raise InvalidInput("engine must be a name here, so that a run can be saved; see ChoiceGP for the names")
+        ChoiceGP(kernel=self.kernel, engine=self.engine, lapse=self.lapse)
+
+    @property
+    def acquisitions(self) -> tuple[str, ...]:
+        """The names behind ``acquisition``, in the order in which they find new options."""
+        from choicebo.acquisition import ACQUISITIONS
+
+        given = self.acquisition
+        names = DEFAULT if given == "default" else tuple(given.split("+")) if isinstance(given, str) else ()
+        accepted = ("default", *ACQUISITIONS, *BASELINES)
+        unknown = [name for name in names if name not in ACQUISITIONS and name not in BASELINES]
+        alone = len(names) > 1 and any(name in BASELINES for name in names)
+        if not names or unknown or alone:
+            raise InvalidInput(
+                f"acquisition is {given!r}; give one of {', '.join(map(repr, accepted))}, or several that use the model, "
+                'joined by "+"'
+            )
+        return names
+
+    def first_queries(self, dim: int) -> int:
+        """Space-filling questions in a space of ``dim`` cube columns."""
+        return min(3 + dim // 2, 6) if self.initial_queries is None else self.initial_queries
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-compatible record of all settings."""
+        return {**dataclasses.asdict(self), "baseline": None if self.baseline is None else dict(self.baseline)}
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> Settings:
+        """The settings that :meth:`to_dict` described; what is missing takes its default."""
+        names = {field.name for field in dataclasses.fields(cls)}
+        unknown = sorted(set(record) - names)
+        if unknown:
+            raise InvalidInput(f"there is no setting {unknown[0]!r}; give some of {', '.join(sorted(names))}")
+        return cls(**record)
+
+
+def _not_count(value: object, low: int) -> bool:
+    return isinstance(value, bool) or not isinstance(value, int) or value < low

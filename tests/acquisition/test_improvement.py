@@ -1,0 +1,50 @@
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from choicebo.acquisition.improvement import attained, improvement
+from choicebo.pareto import hypervolume, non_dominated
+
+
+@pytest.mark.parametrize("n_e", [1, 2, 3, 4])
+def test_improvement_is_the_difference_of_hypervolumes(n_e):
+    rng = np.random.default_rng(n_e)
+    latent = rng.standard_normal((5, 9, n_e))
+    state = attained(latent, margin=0.1)
+    points = rng.standard_normal((6, n_e)) + 0.8
+    everywhere = np.repeat(points[:, None], 5, axis=1)
+    got = np.asarray(improvement(state, jnp.asarray(everywhere, dtype=jnp.float32)))
+    reference, unit = np.asarray(state.reference), np.asarray(state.unit)
+    for draw in range(5):
+        values = (latent[draw] - reference[draw]) / unit[draw]
+        before = hypervolume(values, np.zeros(n_e))
+        for number, point in enumerate(points):
+            after = hypervolume(np.vstack([values, (point - reference[draw]) / unit[draw]]), np.zeros(n_e))
+            assert got[number, draw] == pytest.approx(after - before, rel=0.15, abs=0.05 * max(1.0, after))
+
+
+def test_improvement_does_not_depend_on_the_scale_of_a_draw():
+    rng = np.random.default_rng(0)
+    latent = rng.standard_normal((3, 8, 2))
+    points = rng.standard_normal((4, 3, 2)) + 1.0
+    stretch = np.array([10.0, 0.2])
+    plain = improvement(attained(latent, 0.1), jnp.asarray(points, dtype=jnp.float32))
+    stretched = improvement(
+        attained(latent * stretch + 5.0, 0.1), jnp.asarray(points * stretch + 5.0, dtype=jnp.float32)
+    )
+    np.testing.assert_allclose(plain, stretched, rtol=1e-3, atol=1e-4)
+
+
+def test_a_dominated_point_adds_nothing():
+    latent = np.random.default_rng(0).standard_normal((4, 10, 2))
+    front = [values[non_dominated(values)][0] for values in latent]
+    below = np.array([[value - 0.01 for value in front]])
+    assert np.asarray(improvement(attained(latent, 0.1), jnp.asarray(below, dtype=jnp.float32))).max() < 1e-6
+
+
+def test_one_option_that_beats_all_others_is_no_degenerate_front():
+    latent = np.array([[[3.0, 3.0], [0.0, 0.0], [1.0, 1.0]]])
+    better = np.array([[[3.5, 3.5]], [[2.0, 2.0]]])
+    gain = np.asarray(improvement(attained(latent, 0.1), jnp.asarray(better, dtype=jnp.float32)))[:, 0]
+    assert gain[0] > 0.0
+    assert gain[1] == 0.0

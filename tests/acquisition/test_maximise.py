@@ -1,0 +1,87 @@
+import numpy as np
+import pytest
+from acquisition_helpers import known, prior_belief
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import choicebo as cb
+from choicebo.acquisition import ACQUISITIONS
+from choicebo.acquisition.maximise import Objective, maximise
+
+NOTHING = np.empty((0, 2))
+
+
+def peak(centre):
+    centre = np.asarray(centre)
+
+    def value(points):
+        return -((points - centre) ** 2).sum(1)
+
+    def slope(points):
+        return float(value(points).sum()), -2.0 * (points - centre)
+
+    return value, slope
+
+
+def test_the_top_of_a_smooth_function_is_found():
+    value, slope = peak([0.3123, 0.7])
+    space = cb.Space([cb.Real("a", 0, 1), cb.Real("b", 0, 1)])
+    found = maximise(value, slope, space, NOTHING, NOTHING, seed=0)
+    np.testing.assert_allclose(found.X[0], [0.3123, 0.7], atol=1e-4)
+    assert (np.diff(found.value) <= 0).all()
+
+
+def test_both_ends_of_a_range_can_be_found():
+    value, slope = peak([2.0, -1.0])
+    found = maximise(value, slope, cb.Space([cb.Real("a", 0, 1), cb.Real("b", 0, 1)]), NOTHING, NOTHING, seed=0)
+    np.testing.assert_array_equal(found.X[0], [1.0, 0.0])
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 1000))
+def test_constraints_hold_for_every_point_found(seed):
+    space = cb.Space([cb.Real("a", 0, 1), cb.Real("b", 0, 1)], constraints=["a + b <= 1", "a * b <= 0.2"])
+    value, slope = peak(np.random.default_rng(seed).random(2))
+    found = maximise(value, slope, space, space.sample(3, seed), NOTHING, seed=seed)
+    assert space.feasible(found.X).all()
+    np.testing.assert_array_equal(space.snap(found.X), found.X)
+
+
+def test_mixed_spaces_are_searched_in_their_discrete_parts():
+    space = cb.Space(
+        [cb.Real("a", 0, 1), *(cb.Integer(f"k{i}", 0, 40) for i in range(4)), cb.Categorical("c", list("uvwx"))]
+    )
+    best = space.encode([{"a": 0.25, "k0": 7, "k1": 31, "k2": 12, "k3": 40, "c": "w"}])[0]
+    value, slope = peak(best)
+    found = maximise(value, slope, space, space.sample(0), np.empty((0, space.dim)), seed=1)
+    option = space.decode(found.X[:1])[0]
+    assert [option[f"k{i}"] for i in range(4)] == [7, 31, 12, 40]
+    assert option["c"] == "w"
+    assert option["a"] == pytest.approx(0.25, abs=1e-3)
+
+
+def test_a_catalogue_is_gone_through_row_by_row():
+    rng = np.random.default_rng(0)
+    menu = cb.Catalogue([{"sku": i, "a": float(a), "b": float(b)} for i, (a, b) in enumerate(rng.random((500, 2)))])
+    objective = Objective(ACQUISITIONS["ehvi"], known(prior_belief()), seed=0)
+    found = maximise(objective, objective.slope, menu, NOTHING, menu.X[:3], seed=0)
+    assert len(found.X) == 497
+    np.testing.assert_allclose(found.X[0], menu.X[3 + int(objective(menu.X[3:]).argmax())])
+
+
+def test_what_is_to_be_avoided_is_never_found():
+    space = cb.Space([cb.Integer("a", 0, 3), cb.Integer("b", 0, 3)])
+    value, slope = peak([1.0, 1.0])
+    everything = space.enumerate()
+    found = maximise(value, slope, space, NOTHING, everything[:-2], seed=0)
+    assert len(found.X) == 2
+    assert len(maximise(value, slope, space, NOTHING, everything, seed=0).X) == 0
+
+
+def test_a_better_point_than_the_pool_is_found_for_an_acquisition():
+    belief = prior_belief()
+    objective = Objective(ACQUISITIONS["ehvi"], known(belief), seed=0)
+    space = cb.Space([cb.Real("a", 0, 1), cb.Real("b", 0, 1)])
+    found = maximise(objective, objective.slope, space, belief.X, belief.X, seed=0)
+    grid = np.stack(np.meshgrid(*[np.linspace(0, 1, 60)] * 2), axis=-1).reshape(-1, 2)
+    assert found.value[0] >= objective(grid).max() - 0.02

@@ -1,0 +1,103 @@
+import numpy as np
+from acquisition_helpers import prior_belief
+
+import choicebo as cb
+from choicebo.acquisition import ACQUISITIONS, query
+from choicebo.acquisition.propose import believed_front, propose
+from choicebo.model.choice_table import choice_table
+
+SPACE = cb.Space([cb.Real("a", 0, 1), cb.Real("b", 0, 1)])
+
+
+def ask(belief, **changes):
+    settings = {
+        "size": 5,
+        "new_count": 1,
+        "companions": "dominated",
+        "pending": np.empty((0, 2)),
+        "avoid": belief.X,
+        "seed": 0,
+    }
+    return propose(belief, SPACE, (ACQUISITIONS["ehvi"],), **{**settings, **changes})
+
+
+def test_companions_are_those_of_the_front_most_likely_beaten_by_the_new_option():
+    belief = prior_belief(m=30)
+    proposal = ask(belief)
+    assert proposal.new.tolist() == [True, False, False, False, False]
+    front = {row.tobytes() for row in belief.X[believed_front(belief, np.arange(30))]}
+    shown = {row.tobytes() for row in proposal.points[1:]}
+    assert shown <= front or front <= shown
+
+
+def test_a_small_front_is_filled_up_with_the_next_best_options():
+    belief = prior_belief(m=6)
+    latent = belief.latent.copy()
+    latent[:, 0] = 50.0
+    proposal = ask(type(belief)(belief.X, latent, belief.lengthscales, belief.scales, belief.kernel, belief.nugget))
+    assert len(proposal.points) == 5
+    assert len(np.unique(proposal.points, axis=0)) == 5
+
+
+def test_several_new_options_keep_apart():
+    belief = prior_belief(m=20)
+    proposal = ask(belief, new_count=3)
+    new = proposal.points[proposal.new]
+    assert len(new) == 3
+    assert min(np.abs(new[i] - new[j]).max() for i in range(3) for j in range(i)) > 0.01
+
+
+def test_pending_options_are_neither_proposed_again_nor_crowded():
+    belief = prior_belief(m=20)
+    first = ask(belief).points[0]
+    second = ask(belief, pending=first[None], avoid=np.vstack([belief.X, first])).points[0]
+    assert np.abs(first - second).max() > 0.01
+
+
+def test_an_exhausted_space_shows_known_options_and_says_so():
+    space = cb.Space([cb.Integer("a", 0, 3), cb.Integer("b", 0, 3)])
+    belief = prior_belief(m=16)
+    belief = type(belief)(
+        space.enumerate(), belief.latent, belief.lengthscales, belief.scales, belief.kernel, belief.nugget
+    )
+    proposal = propose(
+        belief,
+        space,
+        (ACQUISITIONS["ehvi"],),
+        size=5,
+        new_count=1,
+        companions="dominated",
+        pending=np.empty((0, 2)),
+        avoid=belief.X,
+        seed=0,
+    )
+    assert not proposal.new.any()
+    assert len(proposal.points) == 5
+    assert "already" in proposal.reason
+
+
+def test_information_about_membership_is_zero_where_the_answer_is_no_news():
+    member = np.random.default_rng(0).random((50, 4)) < 0.5
+    same = np.tile([0.2, 0.5, 0.3], (50, 1))
+    assert abs(query.membership_information(same, member)) < 1e-9
+
+
+def test_an_answer_that_gives_membership_away_is_worth_its_entropy():
+    member = np.random.default_rng(0).random((400, 1)) < 0.5
+    telling = np.where(member, [[1.0, 0.0]], [[0.0, 1.0]])
+    p = member.mean()
+    entropy = -(p * np.log(p) + (1 - p) * np.log(1 - p))
+    assert abs(query.membership_information(telling, member) - entropy) < 1e-9
+
+
+def test_informative_companions_tell_at_least_as_much_as_the_paper_rule():
+    belief = prior_belief(m=25)
+    candidates, new = np.arange(24), np.array([24])
+    member = query.memberships(belief.latent)
+    told = {}
+    for name, rule in (
+        ("informative", query.most_informative(belief, new, candidates, 4, np.arange(25))),
+        ("dominated", query.most_dominated(belief, new, candidates, 4)),
+    ):
+        told[name] = query.membership_information(choice_table(belief.latent[:, [24, *rule]]), member)
+    assert told["informative"] >= told["dominated"]

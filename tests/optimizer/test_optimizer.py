@@ -1,0 +1,314 @@
+import json
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import choicebo as cb
+from choicebo.errors import DataError, InvalidInput
+
+warnings.filterwarnings("ignore", category=cb.ConvergenceWarning)
+
+SPACE = cb.Space([cb.Real("a", 0, 1), cb.Real("b", 0, 1)])
+SMALL = cb.Space([cb.Integer("a", 0, 2), cb.Integer("b", 0, 2)])
+
+
+def optimizer(space=SPACE, **settings):
+    """One latent dimension count and a fast engine, so that few programs are compiled."""
+    return cb.ChoiceOptimizer(space, **{"latent_dim": 2, "engine": "vi", "seed": 3, **settings})
+
+
+def likes(option):
+    """Two opposed wishes: large a, and small a with large b."""
+    return np.array([option["a"], option["b"] - option["a"]])
+
+
+def choose(query):
+    values = np.array([likes(option) for option in query.options])
+    beaten = [any((o >= v).all() and (o > v).any() for o in values) for v in values]
+    return [position for position, is_beaten in enumerate(beaten) if not is_beaten]
+
+
+def answered(n, **settings):
+    opt = optimizer(**settings)
+    for _ in range(n):
+        query = opt.ask()
+        opt.tell(query, choose(query))
+    return opt
+
+
+@pytest.fixture(scope="module")
+def learned():
+    """A run past its first model question; tests copy it."""
+    return answered(6).to_dict()
+
+
+@pytest.fixture
+def run(learned):
+    return cb.ChoiceOptimizer.from_dict(learned)
+
+
+class TestBeginning:
+    def test_first_questions_fill_the_space_and_repeat_nothing(self):
+        opt = answered(3)
+        shown = [tuple(option.values()) for query in opt.queries for option in query.options]
+        assert len(set(shown)) == len(shown) == 15
+        assert all(query.strategy == "sobol" and query.latent_dim is None for query in opt.queries)
+
+    def test_the_model_takes_over_after_them(self, run):
+        assert run.queries[-1].latent_dim == 2
+        assert sum(run.queries[-1].new) == run.settings.new_per_query
+
+    @pytest.mark.parametrize("strategy", ["random", "sobol"])
+    def test_baselines_never_need_a_model(self, strategy):
+        opt = answered(8, acquisition=strategy)
+        assert {query.strategy for query in opt.queries} == {strategy}
+
+    def test_a_constrained_space_is_respected(self):
+        space = cb.Space([cb.Real("a", 0, 1), cb.Real("b", 0, 1)], constraints=["a + b <= 1"])
+        opt = answered(4, space=space)
+        assert all(space.contains(option) for query in opt.queries for option in query.options)
+
+
+class TestAnswers:
+    def test_kept_positions_become_the_choice(self):
+        opt = optimizer()
+        query = opt.ask()
+        opt.tell(query, kept=[2, 0])
+        choice = opt.data.choices[0]
+        assert [opt.space.decode(opt.data.X[[row]])[0] for row in choice.kept] == [query.options[0], query.options[2]]
+
+    def test_a_query_may_be_named_by_its_number(self):
+        opt = optimizer()
+        opt.tell(opt.ask().id, [1])
+        assert opt.n_answers == 1
+
+    @pytest.mark.parametrize("kept", [[5], [-1], [0, 0], ["0"], [0.5], "0", [True], None, 3])
+    def test_impossible_answers_are_refused_and_leave_the_question_open(self, kept):
+        opt = optimizer()
+        query = opt.ask()
+        with pytest.raises(InvalidInput):
+            opt.tell(query, kept)
+        assert opt.open_queries == (query,)
+
+    def test_a_question_is_answered_once(self):
+        opt = answered(1)
+        with pytest.raises(InvalidInput, match="answered already"):
+            opt.tell(1, [0])
+        with pytest.raises(InvalidInput, match="no question 9"):
+            opt.tell(9, [0])
+
+    def test_nothing_kept_is_a_skip_without_a_baseline(self):
+        opt = optimizer()
+        opt.tell(opt.ask(), [])
+        assert opt.n_answers == 0
+        assert opt.open_queries == ()
+
+    def test_nothing_kept_means_that_the_baseline_beats_them_all(self):
+        today = {"a": 0.5, "b": 0.5}
+        opt = optimizer(baseline=today)
+        opt.tell(opt.ask(), [])
+        choice = opt.data.choices[0]
+        assert len(choice.shown) == 6
+        assert opt.space.decode(opt.data.X[list(choice.kept)]) == [today]
+
+    def test_choices_from_elsewhere_count_as_answers(self):
+        opt = optimizer()
+        opt.add([{"a": 0.1, "b": 0.2}, {"a": 0.3, "b": 0.4}], kept=[1])
+        opt.add([{"a": 0.1, "b": 0.2}, {"a": 0.3, "b": 0.4}, {"a": 1, "b": 1}], kept=[0, 2])
+        assert opt.n_answers == 2
+        assert opt.data.n_options == 3
+
+    @pytest.mark.parametrize(
+        ("shown", "kept"),
+        [
+            ([{"a": 0.1, "b": 0.2}], [0]),
+            ([{"a": 0.1, "b": 0.2}, {"a": 0.3, "b": 0.4}], []),
+            ([{"a": 0.1, "b": 0.2}, {"a": 9, "b": 0.4}], [0]),
+            ([{"a": 0.1, "b": 0.2}, {"a": 0.3}], [0]),
+        ],
+    )
+    def test_impossible_choices_from_elsewhere_are_refused(self, shown, kept):
+        opt = optimizer()
+        with pytest.raises(InvalidInput):
+            opt.add(shown, kept)
+        assert opt.n_answers == 0
+
+
+class TestUndo:
+    def test_undo_restores_the_state_before_the_answer(self):
+        opt = answered(2)
+        query = opt.ask()
+        before = opt.to_dict()
+        opt.tell(query, [0])
+        opt.undo()
+        assert opt.to_dict() == before
+        assert opt.open_queries == (query,)
+
+    def test_any_number_of_answers_can_be_taken_back(self):
+        opt = answered(3)
+        opt.undo(3)
+        assert opt.n_answers == 0
+        assert len(opt.open_queries) == 3
+        with pytest.raises(InvalidInput, match="0 answers"):
+            opt.undo()
+
+    def test_skips_and_additions_can_be_taken_back(self):
+        opt = optimizer()
+        query = opt.ask()
+        opt.skip(query)
+        opt.add([{"a": 0, "b": 0}, {"a": 1, "b": 1}], [1])
+        opt.undo()
+        assert opt.data is None
+        opt.undo()
+        assert opt.open_queries == (query,)
+
+
+class TestOpenQuestions:
+    def test_several_questions_may_be_open_and_share_no_new_option(self, run):
+        first, second = run.ask(), run.ask()
+        new = [
+            {tuple(o.values()) for o, is_new in zip(q.options, q.new, strict=True) if is_new} for q in (first, second)
+        ]
+        assert not new[0] & new[1]
+        assert run.open_queries == (first, second)
+        run.tell(second, [0])
+        run.tell(first, [1])
+        assert run.open_queries == ()
+
+
+class TestResume:
+    def test_a_restored_run_asks_the_same_next_question(self, run):
+        restored = cb.ChoiceOptimizer.from_dict(json.loads(json.dumps(run.to_dict())))
+        assert restored.to_dict() == run.to_dict()
+        assert restored.ask() == run.ask()
+
+    @settings(max_examples=20, deadline=None)
+    @given(st.lists(st.sampled_from(["ask", "tell", "skip", "undo", "add"]), max_size=12), st.integers(0, 99))
+    def test_every_run_survives_a_round_trip(self, acts, seed):
+        opt = optimizer(acquisition="sobol", seed=seed)
+        for act in acts:
+            if act == "ask":
+                opt.ask()
+            elif act == "add":
+                opt.add([{"a": 0, "b": 0}, {"a": 1, "b": seed / 100}], [1])
+            elif act == "undo":
+                if any(entry["kind"] != "ask" for entry in opt.to_dict()["log"]):
+                    opt.undo()
+            elif opt.open_queries:
+                query = opt.open_queries[0]
+                opt.tell(query, [0]) if act == "tell" else opt.skip(query)
+        restored = cb.ChoiceOptimizer.from_dict(json.loads(json.dumps(opt.to_dict())))
+        assert restored.to_dict() == opt.to_dict()
+        assert restored.ask() == opt.ask()
+
+    @pytest.mark.parametrize(
+        "damage",
+        [
+            lambda d: d.pop("log"),
+            lambda d: d.update(format="something"),
+            lambda d: d.update(version=99),
+            lambda d: d["log"].append({"kind": "dance"}),
+            lambda d: d["log"].append({"kind": "tell", "query": 77, "kept": [0]}),
+            lambda d: d["log"].append(dict(d["log"][0])),
+            lambda d: d["settings"].update(colour="red"),
+        ],
+    )
+    def test_a_damaged_record_is_refused(self, damage):
+        record = json.loads(json.dumps(answered(1).to_dict()))
+        damage(record)
+        with pytest.raises(InvalidInput):
+            cb.ChoiceOptimizer.from_dict(record)
+
+    def test_something_else_entirely_is_refused(self):
+        with pytest.raises(DataError, match="format"):
+            cb.ChoiceOptimizer.from_dict({"a": 1})
+
+
+class TestResults:
+    def test_the_pareto_set_is_sorted_by_probability_and_never_empty(self, run):
+        found = run.pareto_set()
+        probabilities = [each.probability for each in found]
+        assert probabilities == sorted(probabilities, reverse=True)
+        assert probabilities[0] > 0.5
+        assert run.pareto_set(threshold=1.1)
+
+    def test_the_posterior_is_fitted_once_for_the_same_answers(self, run):
+        assert run.posterior is run.posterior
+
+    def test_before_the_first_answer_nothing_is_known(self):
+        opt = optimizer()
+        assert opt.posterior is None
+        assert opt.data is None
+        assert opt.pareto_set() == []
+
+
+class TestDifficultPeople:
+    @pytest.mark.parametrize("habit", ["everything", "the first", "contradictory"])
+    def test_questions_go_on_whatever_is_answered(self, habit):
+        opt = optimizer()
+        for number in range(6):
+            query = opt.ask()
+            count = len(query.options)
+            kept = {"everything": range(count), "the first": [0], "contradictory": [number % count]}[habit]
+            opt.tell(query, list(kept))
+        assert opt.n_answers == 6
+        assert opt.pareto_set()
+
+    def test_a_small_space_is_exhausted_and_the_question_says_so(self):
+        opt = optimizer(space=SMALL, query_size=4, initial_queries=2)
+        reasons = []
+        for _ in range(5):
+            query = opt.ask()
+            reasons.append(query.reason)
+            opt.tell(query, [0])
+        shown = [tuple(o.values()) for q in opt.queries for o, new in zip(q.options, q.new, strict=True) if new]
+        assert len(shown) == len(set(shown)) == 9
+        assert "already" in reasons[-1]
+        assert all(len(query.options) == 4 for query in opt.queries)
+
+    def test_two_options_are_enough(self):
+        opt = optimizer(space=cb.Space([cb.Categorical("c", ["x", "y"])]), acquisition="sobol")
+        for _ in range(3):
+            query = opt.ask()
+            assert len(query.options) == 2
+            opt.tell(query, [0])
+
+
+class TestSettings:
+    @pytest.mark.parametrize(
+        "wrong",
+        [
+            {"latent_dim": 0},
+            {"latent_dim": "two"},
+            {"acquisition": "magic"},
+            {"acquisition": "ehvi+sobol"},
+            {"query_size": 1},
+            {"query_size": 99},
+            {"new_per_query": 6},
+            {"new_per_query": 0},
+            {"initial_queries": 0},
+            {"companions": "friends"},
+            {"seed": -1},
+            {"kernel": "cubic"},
+            {"engine": "steam"},
+            {"colour": "red"},
+            {"baseline": {"a": 7, "b": 0}},
+        ],
+    )
+    def test_what_makes_no_sense_is_refused(self, wrong):
+        with pytest.raises(InvalidInput):
+            cb.ChoiceOptimizer(SPACE, **wrong)
+
+    def test_something_that_is_no_space_is_refused(self):
+        with pytest.raises(InvalidInput, match="Space or a Catalogue"):
+            cb.ChoiceOptimizer([1, 2])
+
+    def test_the_order_shown_is_shuffled(self):
+        opt = answered(6)
+        places = {query.new.index(True) for query in opt.queries[3:]} | {
+            query.new.index(False) for query in opt.queries[4:]
+        }
+        assert len(places) > 1
