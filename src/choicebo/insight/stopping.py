@@ -1,0 +1,169 @@
+"""Whether to go on asking: what another answer may still change, and what may still be found.
+
+Two different things can make a further question worthwhile. The answer may change which of the options seen so far look
+Pareto-optimal; and options not seen yet may reach further. The first is computed by going through every possible answer to
+a next question and weighting the draws by it, the second as the hypervolume in the latent space, draw by draw, that the
+present Pareto set still lacks.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr
+
+from choicebo import pareto
+from choicebo.errors import InvalidInput
+from choicebo.model.choice_table import choice_table
+from choicebo.model.posterior import Posterior
+
+Array = NDArray[np.float64]
+
+MIN_ANSWERS = 8
+"""With fewer answers there is nothing to stop."""
+STABLE = 0.9
+"""Stop only if the set stays with at least this probability, ..."""
+LITTLE_LEFT = 0.05
+"""... and if at most this share of the reachable hypervolume is still missing."""
+_QUESTION_SIZE = 5
+_MAX_CANDIDATES = 256
+_FLICKER = 0.05
+"""How much a new fit moves an option's probability for no other reason than learning anew: an assumption, which
+``choicebo reproduce stopping`` puts to the test."""
+
+
+@dataclasses.dataclass(frozen=True)
+class StopAdvice:
+    """Go on, or stop, and why."""
+
+    stop: bool
+    stability: float
+    """Probability that one more answer leaves the Pareto set of the options seen so far as it is."""
+    remaining: float
+    """Expected share of the reachable latent hypervolume that the present Pareto set lacks."""
+    pareto_set: tuple[int, ...]
+    """Rows of ``posterior.options`` that now look Pareto-optimal."""
+    answers: int
+    sentence: str
+
+
+def stop_advice(
+    posterior: Posterior,
+    candidates: ArrayLike,
+    *,
+    question: ArrayLike | None = None,
+    threshold: float = 0.5,
+    draws: int = 400,
+    seed: int = 0,
+) -> StopAdvice:
+    """Whether another question is worth asking.
+
+    ``candidates: (n, d)`` are options that could still be offered (a sample of the space; of more than 256, the first are
+    taken). ``question: (k, d)`` is the next question if it is known; otherwise one is made of the most promising candidate
+    and the Pareto-optimal options that it endangers.
+    """
+    unseen = _candidates(posterior, candidates)
+    known = len(posterior.options)
+    asked = None if question is None else np.asarray(question, dtype=np.float64)
+    if asked is not None and (asked.ndim != 2 or asked.shape[1] != unseen.shape[1] or len(asked) < 2):
+        raise InvalidInput(f"question must have shape (k, {unseen.shape[1]}) with k >= 2, got {asked.shape}")
+    points = np.concatenate([posterior.options, unseen, *([] if asked is None else [asked])])
+    latent = posterior.sample(points, draws=draws, seed=seed)
+    optimal = np.stack([pareto.non_dominated(values[:known]) for values in latent])
+    probability = optimal.mean(0)
+    members = np.flatnonzero(probability >= min(threshold, probability.max()))
+    with_candidates = latent[:, : known + len(unseen)]
+    if asked is None:
+        shown = proposed_question(with_candidates, known, members, probability)
+    else:
+        shown = np.arange(known + len(unseen), len(points))
+    stability = stay_probability(latent[:, shown], optimal, members, threshold)
+    remaining = missing_share(with_candidates, members)
+    answers = posterior.data.n_choices
+    stop = answers >= MIN_ANSWERS and stability >= STABLE and remaining <= LITTLE_LEFT
+    return StopAdvice(
+        stop=stop,
+        stability=stability,
+        remaining=remaining,
+        pareto_set=tuple(int(i) for i in members),
+        answers=answers,
+        sentence=_sentence(stop, stability, remaining, len(members), answers),
+    )
+
+
+def stay_probability(
+    shown: Array,
+    optimal: NDArray[np.bool_],
+    members: NDArray[np.intp],
+    threshold: float = 0.5,
+    flicker: float = _FLICKER,
+) -> float:
+    """Probability that the answer to a question leaves the Pareto set as it is.
+
+    ``shown: (draws, k, n_e)`` are the question's latent values, ``optimal: (draws, known)`` says which known options are
+    Pareto-optimal in each draw. Each answer has its probability, and weights the draws by its likelihood.
+    """
+    table = choice_table(shown)
+    table = table / table.sum(1, keepdims=True)
+    after = (table.T @ optimal) / np.maximum(table.sum(0), 1e-300)[:, None]  # (answers, known)
+    inside = np.isin(np.arange(optimal.shape[1]), members)
+    # Where no option reaches the threshold the likeliest one stands for all.
+    level = np.minimum(threshold, after.max(1, keepdims=True) - 1e-9)
+    kept_place = ndtr(np.where(inside, after - level, level - after) / flicker)
+    stays = kept_place.prod(1)
+    return float(np.clip(table.mean(0) @ stays, 0.0, 1.0))
+
+
+def missing_share(latent: Array, members: NDArray[np.intp]) -> float:
+    """Mean over draws of the share of the hypervolume of all points that the members lack; ``latent: (draws, n, n_e)``."""
+    missing = []
+    for values in latent:
+        worst = values.min(0)
+        reachable = pareto.hypervolume(values[pareto.non_dominated(values)], worst)
+        held = pareto.hypervolume(values[members], worst)
+        missing.append(1.0 - held / reachable if reachable > 0.0 else 0.0)
+    return float(np.mean(missing))
+
+
+def proposed_question(
+    latent: Array, known: int, members: NDArray[np.intp], probability: Array, size: int = _QUESTION_SIZE
+) -> NDArray[np.intp]:
+    """Rows of the candidate that sticks out furthest from the Pareto set on average, and of the options it endangers."""
+    front, new = latent[:, members], latent[:, known:]
+    # How much the nearest member would have to gain to cover the candidate (the additive epsilon indicator).
+    ahead = np.stack([(new - front[:, [m]]).max(2) for m in range(len(members))]).min(0)
+    best = known + int(np.maximum(ahead, 0.0).mean(0).argmax())
+    endangered = (latent[:, [best]] >= front).all(2).mean(0)
+    chosen = members[np.argsort(-endangered, kind="stable")][: size - 1]
+    others = [i for i in np.argsort(-probability, kind="stable") if i not in chosen]
+    filled = [*chosen, *others[: size - 1 - len(chosen)]]
+    return np.array([best, *filled], dtype=np.intp)
+
+
+def _candidates(posterior: Posterior, candidates: ArrayLike) -> Array:
+    points = np.asarray(candidates, dtype=np.float64)
+    dim = posterior.options.shape[1]
+    if points.ndim != 2 or points.shape[1] != dim or len(points) == 0:
+        raise InvalidInput(f"candidates must have shape (n, {dim}) with n >= 1, got {points.shape}")
+    return points[:_MAX_CANDIDATES]
+
+
+def _sentence(stop: bool, stability: float, remaining: float, members: int, answers: int) -> str:
+    if answers < MIN_ANSWERS:
+        return f"Go on: {answers} answers are not enough yet to tell whether more would change anything."
+    few = f"the {members} best options" if members > 1 else "the best option"
+    left = f"about {remaining:.0%} of what seems reachable is still missing"
+    if stop:
+        return (
+            f"You may stop: another answer would leave {few} as they are with {stability:.0%} probability, "
+            f"and only {left}."
+        ).replace("option as they are", "option as it is")
+    if stability < STABLE and remaining > LITTLE_LEFT:
+        return f"Go on: another answer may change {few} ({1 - stability:.0%} likely), and {left}."
+    if stability < STABLE:
+        return (
+            f"Go on: another answer may still change {few} ({1 - stability:.0%} likely), though little is left to find."
+        )
+    return f"Go on: {few} seem settled among those seen, but {left}."

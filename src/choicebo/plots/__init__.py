@@ -1,0 +1,34 @@
+"""Pictures for people. Each is a ``matplotlib.figure.Figure``: ``figure.savefig("name.png")`` writes it.
+
+The figures are made without pyplot, so no window opens and no global state changes.
+"""
+
+from __future__ import annotations
+
+from choicebo.plots.figure import PALETTE, Units, in_units, new_figure
+from choicebo.plots.insight import (
+    dimension_scores,
+    driver_bars,
+    effect_curves,
+    reliability,
+    stopping_course,
+    surprise_marks,
+)
+from choicebo.plots.latent import draw_latent, evidence_trace, latent_against_input, matching_order
+
+__all__ = [
+    "PALETTE",
+    "Units",
+    "dimension_scores",
+    "draw_latent",
+    "driver_bars",
+    "effect_curves",
+    "evidence_trace",
+    "in_units",
+    "latent_against_input",
+    "matching_order",
+    "new_figure",
+    "reliability",
+    "stopping_course",
+    "surprise_marks",
+]

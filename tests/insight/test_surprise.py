@@ -1,0 +1,61 @@
+"""Answers unlike the others."""
+
+import pytest
+from insight_helpers import believing, tastes
+
+import choicebo as cb
+from choicebo.errors import InvalidInput
+from choicebo.insight import surprises
+
+
+def test_a_wrong_answer_comes_first_and_is_worth_a_second_look(slipped):
+    number, posterior = slipped
+    found = surprises(posterior)
+    assert found[0].choice == number
+    assert found[0].noteworthy
+    assert sum(each.noteworthy for each in found) == 1
+
+
+def test_every_answer_is_judged_once_and_consistent_ones_are_not_mentioned(bread_posterior):
+    found = surprises(bread_posterior)
+    assert sorted(each.choice for each in found) == list(range(60))
+    assert all(each.surprise >= 0 and 0 < each.probability < 1 for each in found)
+    assert not any(each.noteworthy for each in found)
+    assert all("agrees" in each.sentence for each in found)
+
+
+def test_the_option_that_causes_it_is_named_with_what_was_done_to_it(slipped):
+    number, posterior = slipped
+    worst = surprises(posterior)[0]
+    choice = posterior.data.choices[number]
+    assert choice.shown[worst.position] == worst.option
+    kept = worst.option in choice.kept
+    assert ("you kept" if kept else "you left out") in worst.sentence
+    assert (worst.position in worst.expected) != kept
+    assert "take the answer back" in worst.sentence
+
+
+def test_options_are_called_by_their_names(slipped):
+    _, posterior = slipped
+    names = [f"loaf {i}" for i in range(posterior.data.n_options)]
+    worst = surprises(posterior, names)[0]
+    assert f"loaf {worst.option}" in worst.sentence
+    with pytest.raises(InvalidInput, match="labels must name"):
+        surprises(posterior, names[:-1])
+
+
+def test_one_call_takes_the_answer_back(slipped):
+    number, posterior = slipped
+    rest = surprises(posterior)[0].retract(posterior.data)
+    assert rest == posterior.data.without(number)
+
+
+def test_too_few_answers_surprise_nobody(two_answers):
+    assert surprises(two_answers) == []
+
+
+def test_sets_too_large_to_go_through_are_passed_over(bread_data):
+    X = bread_data.X
+    large = cb.Choice(range(11), range(3))
+    found = surprises(believing(cb.ChoiceData(X, [large, *bread_data.choices[:8]]), tastes))
+    assert sorted(each.choice for each in found) == list(range(1, 9))
