@@ -1,0 +1,105 @@
+"""Who answers: names, and tokens of which only the hash is stored."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import secrets
+from collections.abc import Iterable
+
+import sqlalchemy as sa
+
+from choicebo.study.errors import StudyError, UnknownRater
+from choicebo.study.log import now
+from choicebo.study.records import OWNER, Rater
+from choicebo.study.replay import Replay
+from choicebo.study.tables import RaterRow, StudyRow, TokenRow
+
+_LONGEST = 200
+
+
+def check_name(name: str) -> str:
+    """A usable name without space around it."""
+    if not isinstance(name, str) or not name.strip() or len(name) > _LONGEST or not name.isprintable():
+        raise StudyError(f"The name of a rater is {name!r}: give a text of 1 to {_LONGEST} printable characters.")
+    return name.strip()
+
+
+def names(connection: sa.Connection, study_id: int) -> tuple[str, ...]:
+    """All raters, in the order in which they came."""
+    rows = connection.execute(sa.select(RaterRow.name).where(RaterRow.study_id == study_id).order_by(RaterRow.id))
+    return tuple(row.name for row in rows)
+
+
+def resolve(given: str | None, known: Iterable[str]) -> str:
+    """The rater of that name; the owner if none is given."""
+    name = OWNER if given is None else given
+    if name in known:
+        return name
+    near = difflib.get_close_matches(str(name), list(known), n=1)
+    hint = f"did you mean {near[0]!r}?" if near else "add_rater() adds somebody."
+    raise UnknownRater(f"There is no rater {name!r} in this study: {hint}")
+
+
+def insert(connection: sa.Connection, study_id: int, name: str) -> int:
+    """Store a rater; the id."""
+    row = {"study_id": study_id, "name": name, "created_at": now()}
+    found = connection.execute(sa.insert(RaterRow).values(row).returning(RaterRow.id)).scalar()
+    assert found is not None
+    return found
+
+
+def issue_token(connection: sa.Connection, study_id: int, name: str) -> str:
+    """A new token of a rater, which makes the earlier one void."""
+    rater_id = connection.execute(
+        sa.select(RaterRow.id).where(RaterRow.study_id == study_id, RaterRow.name == name)
+    ).scalar_one()
+    token = secrets.token_urlsafe(24)
+    connection.execute(sa.insert(TokenRow).values(rater_id=rater_id, hash=_hash(token), created_at=now()))
+    return token
+
+
+def of_token(connection: sa.Connection, token: str) -> tuple[int, str, str] | None:
+    """The id and name of the study and the name of the rater whose valid token this is."""
+    if not isinstance(token, str) or not token:
+        return None
+    # Tokens are random and compared by their hash, so that the time this takes tells nothing about them.
+    found = connection.execute(
+        sa.select(
+            TokenRow.id, TokenRow.rater_id, RaterRow.name, StudyRow.id.label("study_id"), StudyRow.name.label("study")
+        )
+        .join(RaterRow, RaterRow.id == TokenRow.rater_id)
+        .join(StudyRow, StudyRow.id == RaterRow.study_id)
+        .where(TokenRow.hash == _hash(token))
+    ).first()
+    if found is None:
+        return None
+    latest = connection.execute(sa.select(sa.func.max(TokenRow.id)).where(TokenRow.rater_id == found.rater_id)).scalar()
+    return (found.study_id, found.study, found.name) if latest == found.id else None
+
+
+def describe(connection: sa.Connection, study_id: int, state: Replay) -> tuple[Rater, ...]:
+    """Everybody who may answer, in the order in which they came."""
+    rows = connection.execute(
+        sa.select(RaterRow.name, RaterRow.created_at, sa.func.count(TokenRow.id).label("tokens"))
+        .outerjoin(TokenRow, TokenRow.rater_id == RaterRow.id)
+        .where(RaterRow.study_id == study_id)
+        .group_by(RaterRow.id, RaterRow.name, RaterRow.created_at)
+        .order_by(RaterRow.id)
+    )
+    seen = {act.rater: act.at for act in state.acts()}
+    return tuple(
+        Rater(
+            name=row.name,
+            created_at=row.created_at,
+            answers=len(state.counting(row.name)),
+            open_questions=len(state.open_threads(row.name)),
+            has_token=row.tokens > 0,
+            last_seen=seen.get(row.name),
+        )
+        for row in rows
+    )
+
+
+def _hash(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()

@@ -1,0 +1,133 @@
+"""Where a study stands, in one record: the only place of this room that knows ``choicebo.insight``."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from choicebo.space import Option
+from choicebo.study.records import Past, Question, Rater
+
+if TYPE_CHECKING:
+    from choicebo.insight import StopAdvice
+    from choicebo.model.posterior import Posterior
+    from choicebo.optimizer import ChoiceOptimizer, ParetoOption
+    from choicebo.study.study import Study
+
+_CANDIDATES = 128
+"""How many options are looked at to tell whether there is something left to find."""
+
+
+@dataclass(frozen=True)
+class Surprise:
+    """An answer that the others do not lead one to expect."""
+
+    past: Past
+    probability: float
+    """How probable it was, given all other answers."""
+    expected: tuple[int, ...]
+    """The positions that were expected to be kept."""
+    position: int
+    """That of the option which makes the answer surprising."""
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Status:
+    """Where a study stands."""
+
+    name: str
+    question: str
+    answers: int
+    """Those that count, choices made elsewhere included."""
+    skips: int
+    retracted: int
+    open_questions: int
+    raters: tuple[Rater, ...]
+    options_shown: int
+    prepared: bool
+    """Whether the next question can be asked at once."""
+    latent_dim: int | None = None
+    """Hidden objectives of the model; None if there is none, or if it was not asked for."""
+    latent_dim_history: tuple[dict[str, Any], ...] = ()
+    diagnostics: tuple[str, ...] = ()
+    """What is poor about the fit, in sentences."""
+    pareto_set: tuple[ParetoOption, ...] = ()
+    advice: StopAdvice | None = None
+    """Whether to go on, and why."""
+    surprising: tuple[Surprise, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as JSON-compatible data."""
+        found: dict[str, Any] = _plain(
+            {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.name != "pareto_set"}
+        )
+        found["pareto_set"] = [{"option": o.option, "probability": o.probability} for o in self.pareto_set]
+        return found
+
+
+def describe(study: Study, rater: str | None, fitted: ChoiceOptimizer | None) -> Status:
+    """The status of a study, with what its model says if one is given."""
+    past, questions = study.history(rater), study.questions(rater=rater)
+    shown = {str(option) for options in _shown(past, questions) for option in options}
+    plain = Status(
+        name=study.name,
+        question=study.question,
+        answers=sum(act.counts for act in past),
+        skips=sum(act.kind == "skip" and act.state == "standing" for act in past),
+        retracted=sum(act.state == "retracted" for act in past),
+        open_questions=sum(question.is_open for question in questions),
+        raters=study.raters(),
+        options_shown=len(shown),
+        prepared=study.is_ready(rater),
+    )
+    posterior = None if fitted is None else fitted.posterior
+    if fitted is None or posterior is None:
+        return plain
+    return dataclasses.replace(
+        plain,
+        latent_dim=posterior.latent_dim,
+        latent_dim_history=fitted.latent_dim_history,
+        diagnostics=posterior.diagnostics.problems,
+        pareto_set=tuple(fitted.pareto_set()),
+        advice=_advice(study, posterior, questions),
+        surprising=_surprising(posterior, [act for act in past if act.counts]),
+    )
+
+
+def _advice(study: Study, posterior: Posterior, questions: tuple[Question, ...]) -> StopAdvice:
+    from choicebo.insight import stop_advice
+
+    space = study.space
+    candidates = space.sobol(int(min(_CANDIDATES, space.size)), seed=0)
+    asked = next((space.encode(question.options) for question in questions if question.is_open), None)
+    return stop_advice(posterior, candidates, question=asked)
+
+
+def _surprising(posterior: Posterior, answers: list[Past]) -> tuple[Surprise, ...]:
+    """The answers worth a second look; ``answers`` are those of the model, in its order."""
+    from choicebo.insight import surprises
+
+    return tuple(
+        Surprise(answers[found.choice], found.probability, found.expected, found.position, found.sentence)
+        for found in surprises(posterior)
+        if found.noteworthy
+    )
+
+
+def _shown(past: tuple[Past, ...], questions: tuple[Question, ...]) -> list[tuple[Option, ...]]:
+    return [act.options for act in past] + [question.options for question in questions]
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return value

@@ -1,0 +1,185 @@
+"""One database, addressed by a URL: its engine, its transactions, and plain words for what goes wrong in it.
+
+A write transaction on SQLite takes the write lock at its beginning, so that what it reads stays true until it commits;
+on PostgreSQL the caller locks the row of the study. Reading happens in one snapshot on both.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import event
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+from sqlalchemy.pool import NullPool
+
+from choicebo.study.errors import StorageError, StudyError
+
+BUSY_SECONDS = 60
+"""How long a transaction waits for another process that is writing."""
+
+_ACCEPTED = (
+    "give a file such as 'bread.db', or a URL such as 'sqlite:///bread.db' or 'postgresql+psycopg://user@host/name'"
+)
+
+
+def parse_url(given: str | Path) -> URL:
+    """The URL of a study's database; a plain path is an SQLite file.
+
+    >>> parse_url("postgresql://ann@localhost/studies").drivername
+    'postgresql+psycopg'
+    >>> parse_url("/data/bread.db").database
+    '/data/bread.db'
+    """
+    text = str(given)
+    if not text.strip():
+        raise StudyError(f"The address of the study is empty: {_ACCEPTED}.")
+    if isinstance(given, Path) or "://" not in text:
+        return URL.create("sqlite", database=str(Path(text).expanduser().absolute()))
+    try:
+        url = make_url(text)
+    except (ArgumentError, ValueError):
+        raise StudyError(f"{_without_password(text)!r} is not the URL of a database: {_ACCEPTED}.") from None
+    backend = url.get_backend_name()
+    if backend in ("postgres", "postgresql"):
+        return url.set(drivername="postgresql+psycopg")
+    if backend != "sqlite":
+        raise StudyError(f"Studies cannot be kept in {backend!r}: {_ACCEPTED}.")
+    if url.database in (None, "", ":memory:"):
+        raise StudyError(f"A study needs a place that lasts: {_ACCEPTED}; ChoiceOptimizer is the loop in memory.")
+    return url
+
+
+class Storage:
+    """A database that holds studies. Nothing is opened before it is needed; threads may share it.
+
+    >>> str(Storage("postgresql://ann:secret@localhost/studies"))
+    'postgresql+psycopg://ann:***@localhost/studies'
+    """
+
+    def __init__(self, url: str | Path) -> None:
+        self._url = parse_url(url)
+        self.is_sqlite = self._url.get_backend_name() == "sqlite"
+        self._engine: sa.Engine | None = None
+
+    def __str__(self) -> str:
+        return str(self._url.database) if self.is_sqlite else self._url.render_as_string(hide_password=True)
+
+    @property
+    def url(self) -> str:
+        """The address without the password."""
+        return self._url.render_as_string(hide_password=True)
+
+    @property
+    def file(self) -> Path | None:
+        """The SQLite file; None for a server."""
+        database = self._url.database or ""
+        return Path(re.sub(r"^file:|\?.*$", "", database)) if self.is_sqlite else None
+
+    def require_file(self) -> None:
+        """Refuse a file that is not there: SQLite would silently make an empty one."""
+        if self.file is not None and not self.file.exists():
+            raise StorageError(f"There is no file {str(self.file)!r}: check the path, or create a study there first.")
+
+    @contextlib.contextmanager
+    def read(self) -> Iterator[sa.Connection]:
+        """A snapshot to read from."""
+        with self._translated(), self._open().connect() as connection:
+            if not self.is_sqlite:
+                connection = connection.execution_options(isolation_level="REPEATABLE READ")
+            with connection.begin():
+                yield connection
+
+    @contextlib.contextmanager
+    def write(self) -> Iterator[sa.Connection]:
+        """One transaction: stored for good when the block ends, forgotten if it raises."""
+        with self._translated(), self._open().connect() as connection:
+            connection = connection.execution_options(choicebo_writes=True)
+            with connection.begin():
+                yield connection
+
+    @contextlib.contextmanager
+    def autocommit(self) -> Iterator[sa.Connection]:
+        """A connection without a transaction, for what SQLite cannot do inside one."""
+        with self._translated(), self._open().connect() as connection:
+            yield connection.execution_options(choicebo_begins=False)
+
+    def close(self) -> None:
+        """Close all connections; they are opened again when needed."""
+        if self._engine is not None:
+            self._engine.dispose()
+
+    def __enter__(self) -> Storage:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def _open(self) -> sa.Engine:
+        if self._engine is None:
+            self._engine = self._make_engine()
+        return self._engine
+
+    def _make_engine(self) -> sa.Engine:
+        try:
+            if self.is_sqlite:
+                # A connection per transaction costs little, and leaves no handle behind when the file is moved.
+                engine = sa.create_engine(self._url, poolclass=NullPool, connect_args={"timeout": BUSY_SECONDS})
+                event.listen(engine, "connect", _prepare_sqlite)
+                event.listen(engine, "begin", _begin_sqlite)
+                return engine
+            return sa.create_engine(self._url, pool_pre_ping=True, pool_size=5, max_overflow=20)
+        except (ModuleNotFoundError, NoSuchModuleError):
+            raise StorageError("PostgreSQL needs the driver psycopg: pip install 'choicebo[postgres]'.") from None
+
+    @contextlib.contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except DBAPIError as error:
+            raise StorageError(self._sentence(error)) from error
+
+    def _sentence(self, error: DBAPIError) -> str:
+        reason = str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else type(error.orig).__name__
+        if not self.is_sqlite:
+            return f"The database {self} reports: {reason}. Check that the server runs and that the URL is right."
+        lower = reason.lower()
+        for part, sentence in _SQLITE_SENTENCES.items():
+            if part in lower:
+                return sentence.format(file=str(self))
+        return f"The file {str(self)!r} reports: {reason}."
+
+
+_SQLITE_SENTENCES = {
+    "readonly": "The file {file!r} cannot be written: it or its folder is read-only. Change that, or copy it elsewhere.",
+    "not a database": "The file {file!r} is not a database of choicebo: give the file of a study.",
+    "malformed": "The file {file!r} is damaged: take a copy from a backup or an exported JSON.",
+    "disk i/o": "The file {file!r} cannot be read or written (disk error): take a copy from a backup.",
+    "unable to open": "The file {file!r} cannot be opened: check that its folder exists and may be read and written.",
+    "locked": "The file {file!r} is locked by another program for more than a minute: close that program.",
+    "full": "The disk with {file!r} is full: make room; what was acknowledged is stored.",
+}
+
+
+def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
+    # Without this the driver opens transactions by itself, later than they must begin.
+    connection.isolation_level = None
+    for pragma in (f"busy_timeout = {BUSY_SECONDS * 1000}", "foreign_keys = ON", "synchronous = FULL"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin_sqlite(connection: sa.Connection) -> None:
+    options: Any = connection.get_execution_options()
+    if not options.get("choicebo_begins", True):
+        return
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("choicebo_writes") else "BEGIN")
+
+
+def _without_password(text: str) -> str:
+    return re.sub(r"(://[^:/@]*):[^@]*@", r"\1:***@", text)

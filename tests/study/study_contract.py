@@ -1,0 +1,579 @@
+"""What every storage promises: a test class inherits this one and supplies the fixture ``url``, a new place each time."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from study_helpers import MENU, SPACE, answer, new_study
+
+import choicebo as cb
+from choicebo.errors import DataError, InvalidInput, SpaceError
+from choicebo.study import (
+    OWNER,
+    AlreadyAnswered,
+    Storage,
+    Study,
+    StudyError,
+    StudyExists,
+    StudyNotFound,
+    UnknownRater,
+    compute,
+    upgrade,
+)
+from choicebo.study.cache import POSTERIOR, PREPARED
+from choicebo.study.schema import VERSION_TABLE
+from choicebo.study.tables import Base
+
+CRASHER = Path(__file__).with_name("study_crasher.py")
+
+
+def crash(url: str, *arguments: object) -> list[tuple[int, int]]:
+    """What was acknowledged, as (number of the question, position kept)."""
+    command = [sys.executable, str(CRASHER), str(url), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return [(int(number), int(kept)) for number, kept in map(str.split, done.stdout.splitlines())]
+
+
+class WhereStudiesLive:
+    def test_a_study_is_found_again_as_it_was_created(self, url):
+        space = cb.Space([cb.Real("a", 0, 1), cb.Categorical("flour", ["rye", "wheat"])], ["a <= 0.9"], {"oven": "gas"})
+        baseline = {"a": 0.5, "flour": "rye", "oven": "gas"}
+        made = new_study(url, "loaf", space, question="Which?", baseline=baseline, seed=7)
+        opened = Study.open(url, "loaf")
+        assert (opened.name, opened.question, opened.space, opened.baseline) == ("loaf", "Which?", space, baseline)
+        assert opened.settings == made.settings
+        assert opened.settings["seed"] == 7
+        assert opened.created_at == made.created_at
+        assert datetime.now(UTC) - opened.created_at < timedelta(minutes=5)
+
+    def test_the_name_may_be_left_out_where_there_is_one_study(self, url):
+        new_study(url, "bread")
+        assert Study.open(url).name == "bread"
+        new_study(url, "soup", MENU)
+        with pytest.raises(StudyNotFound, match=r"2 studies.*'bread', 'soup'"):
+            Study.open(url)
+        with pytest.raises(StudyNotFound, match="no study 'cake'"):
+            Study.open(url, "cake")
+
+    def test_a_name_is_given_once(self, url):
+        answer(new_study(url))
+        with pytest.raises(StudyExists, match="'bread'"):
+            new_study(url)
+        assert Study.open(url).n_answers == 1
+
+    def test_studies_are_listed_oldest_first(self, url):
+        answer(new_study(url, "soup", MENU))
+        new_study(url, "bread").add_rater("ann")
+        listed = Study.list(url)
+        assert [(info.name, info.answers, info.raters) for info in listed] == [("soup", 1, 1), ("bread", 0, 2)]
+
+    def test_a_deleted_study_is_gone_and_the_others_are_not(self, url):
+        study, other = new_study(url), new_study(url, "soup", MENU)
+        token = study.add_rater("ann")
+        answer(study)
+        answer(other)
+        study.undo()
+        study.posterior()
+        Study.delete(url, "bread")
+        assert [info.name for info in Study.list(url)] == ["soup"]
+        assert other.n_answers == 1
+        assert other.rater_of(token) is None
+        with pytest.raises(StudyNotFound, match="no longer"):
+            study.ask()
+        with pytest.raises(StudyNotFound, match="'bread'"):
+            Study.delete(url, "bread")
+        assert new_study(url).n_answers == 0
+
+    def test_a_study_that_makes_no_sense_is_refused_before_anything_is_stored(self, url):
+        for wrong in ({"query_size": 1}, {"engine": "magic"}, {"colour": "red"}, {"baseline": {"temperature": 1}}):
+            with pytest.raises(InvalidInput):
+                new_study(url, **wrong)
+        with pytest.raises(InvalidInput):
+            new_study(url, name=" ")
+        with pytest.raises(InvalidInput):
+            new_study(url, raters="apart")
+        new_study(url, "soup")
+        assert [info.name for info in Study.list(url)] == ["soup"]
+
+    def test_tables_made_by_the_migrations_are_those_of_the_models(self, url):
+        from alembic.autogenerate import compare_metadata
+        from alembic.runtime.migration import MigrationContext
+
+        new_study(url)
+        with Storage(url).read() as connection:
+            context = MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE})
+            assert compare_metadata(context, Base.metadata) == []
+        assert upgrade(url) == ()
+
+
+class TheLoop:
+    def test_a_question_stays_until_it_is_answered(self, url):
+        study = new_study(url)
+        question = study.ask()
+        assert study.ask() == question == study.open_question() == Study.open(url).ask()
+        study.tell(question, [0])
+        assert study.open_question() is None
+        assert study.ask().number == 2
+
+    def test_another_question_can_be_opened_beside_it(self, url):
+        study = new_study(url)
+        first, second = study.ask(), study.ask(another=True)
+        assert (first.number, second.number) == (1, 2)
+        assert not {str(option) for option in first.options} & {str(option) for option in second.options}
+        assert [question.number for question in study.questions(open_only=True)] == [1, 2]
+
+    def test_an_answer_is_stored_with_who_when_and_how_long(self, url):
+        study = new_study(url)
+        question = study.ask()
+        receipt = study.tell(question, [2, 0], seconds=4.25)
+        (past,) = Study.open(url).history()
+        assert past.options == question.options
+        assert (past.kept, past.rater, past.seconds, past.state) == ((0, 2), OWNER, 4.25, "standing")
+        assert past.id == receipt.id
+        assert past.reason == question.reason
+        assert past.asked_at == question.asked_at <= past.at == receipt.at
+
+    def test_the_same_answer_twice_is_one_answer(self, url):
+        study = new_study(url)
+        question = study.ask()
+        first = study.tell(question, [0, 1])
+        again = Study.open(url).tell(question.number, [1, 0])
+        assert (again.id, again.repeated, first.repeated) == (first.id, True, False)
+        assert len(study.history()) == 1
+
+    def test_another_answer_is_refused_unless_it_is_a_correction(self, url):
+        study = new_study(url)
+        question = study.ask()
+        study.tell(question, [0])
+        with pytest.raises(AlreadyAnswered, match="Question 1 is answered with") as refused:
+            study.tell(question, [1])
+        assert (refused.value.question, refused.value.kept) == (1, (0,))
+        with pytest.raises(AlreadyAnswered):
+            study.skip(question)
+        receipt = study.tell(question, [1], correction=True)
+        assert receipt.kind == "correction"
+        assert [(past.kept, past.state) for past in study.history()] == [((0,), "corrected"), ((1,), "standing")]
+        assert study.n_answers == 1
+        assert study.get_question(1).kept == (1,)
+
+    def test_a_skipped_question_is_closed_and_teaches_nothing(self, url):
+        study = new_study(url)
+        question = study.ask()
+        assert study.skip(question).kind == "skip"
+        assert study.skip(question).repeated
+        with pytest.raises(AlreadyAnswered, match="skipped"):
+            study.tell(question, [0])
+        assert (study.n_answers, study.data(), study.get_question(1).state) == (0, None, "skipped")
+        study.tell(question, [0], correction=True)
+        assert study.n_answers == 1
+
+    def test_none_of_these_means_the_baseline_where_there_is_one(self, url):
+        baseline = {"temperature": 200.0, "minutes": 20}
+        with_baseline = new_study(url, baseline=baseline)
+        receipt = with_baseline.tell(with_baseline.ask(), [])
+        assert (receipt.kind, receipt.kept) == ("answer", ())
+        (choice,) = with_baseline.data().choices
+        assert len(choice.shown) == 4
+        assert with_baseline.data().X[choice.kept[0]].tolist() == SPACE.encode([baseline])[0].tolist()
+        without = new_study(url, "plain")
+        assert without.tell(without.ask(), []).kind == "skip"
+        assert without.n_answers == 0
+
+    @pytest.mark.parametrize("kept", [[3], [-1], [0, 0], "01", [0.5], [True], None, 1])
+    def test_positions_that_make_no_sense_store_nothing(self, url, kept):
+        study = new_study(url)
+        question = study.ask()
+        with pytest.raises(InvalidInput):
+            study.tell(question, kept)
+        assert study.history() == ()
+        assert study.ask() == question
+
+    def test_questions_that_were_not_asked_are_refused(self, url):
+        study = new_study(url)
+        with pytest.raises(StudyError, match="none was asked yet"):
+            study.tell(1, [0])
+        study.ask()
+        with pytest.raises(StudyError, match=r"no question 7.*1 to 1"):
+            study.skip(7)
+
+    def test_undo_restores_the_state_before_the_answer(self, url):
+        study = new_study(url)
+        answer(study)
+        question = study.ask()
+        before = study.optimizer().to_dict()
+        study.tell(question, [1])
+        (undone,) = study.undo()
+        assert (undone.question, undone.kept, undone.state) == (2, (1,), "undone")
+        assert study.optimizer().to_dict() == before
+        assert study.ask() == question
+        study.tell(question, [2])
+        assert [past.state for past in study.history()] == ["standing", "undone", "standing"]
+
+    def test_undo_after_the_next_question_was_asked_shows_the_earlier_one_again(self, url):
+        study = new_study(url)
+        first = study.ask()
+        study.tell(first, [0])
+        second = study.ask()
+        study.undo()
+        assert study.ask() == first
+        study.tell(first, [1])
+        assert study.ask() == second
+
+    def test_undo_of_a_correction_brings_the_first_answer_back(self, url):
+        study = new_study(url)
+        question = study.ask()
+        study.tell(question, [0])
+        study.tell(question, [1], correction=True)
+        study.undo()
+        assert study.get_question(1).kept == (0,)
+        study.undo()
+        assert study.get_question(1).is_open
+
+    def test_several_can_be_undone_at_once_and_too_many_undo_nothing(self, url):
+        study = new_study(url)
+        answer(study)
+        study.skip(study.ask())
+        study.add([{"temperature": 160, "minutes": 10}, {"temperature": 170, "minutes": 11}], [0])
+        with pytest.raises(StudyError, match="4 cannot be taken back"):
+            study.undo(4)
+        assert study.n_answers == 2
+        assert [past.kind for past in study.undo(3)] == ["addition", "skip", "answer"]
+        assert study.n_answers == 0
+        assert len(study.questions(open_only=True)) == 2
+
+    def test_a_retracted_answer_is_hidden_from_the_model_until_it_is_restored(self, url):
+        study = new_study(url)
+        first = answer(study)
+        answer(study, (1,))
+        before = study.data()
+        study.retract(first)
+        study.retract(first.id)
+        assert study.data().n_choices == 1
+        assert [past.state for past in Study.open(url).history()] == ["retracted", "standing"]
+        assert study.get_question(1).state == "retracted"
+        assert study.ask().number == 3
+        study.restore(study.history()[0])
+        assert study.data() == before
+
+    def test_only_answers_that_stand_can_be_retracted(self, url):
+        study = new_study(url)
+        receipt = answer(study)
+        skipped = study.skip(study.ask())
+        study.undo(2)
+        with pytest.raises(StudyError, match="was undone"):
+            study.retract(receipt)
+        for nothing in (skipped, 99, 1):
+            with pytest.raises(StudyError, match="no answer"):
+                study.retract(nothing)
+
+    def test_choices_made_elsewhere_count_like_answers(self, url):
+        study = new_study(url, space=MENU)
+        study.add([{"sku": "A"}, "B", "C"], kept=[2])
+        assert study.n_answers == 1
+        assert study.history()[0].options[1] == {"sku": "B", "price": 5}
+        for shown, kept in ((["A"], [0]), (["A", "Z"], [0]), (["A", "B"], []), (["A", "A"], [0]), ("AB", [0])):
+            with pytest.raises((DataError, SpaceError)):
+                study.add(shown, kept)
+        assert study.n_answers == 1
+
+
+class SeveralRaters:
+    def test_each_has_own_open_questions_and_answers_are_learned_together(self, url):
+        study = new_study(url)
+        study.add_rater("ann")
+        mine, hers = study.ask(), study.ask("ann")
+        assert (mine.rater, hers.rater) == (OWNER, "ann")
+        assert mine.number != hers.number
+        assert not {str(option) for option in mine.options} & {str(option) for option in hers.options}
+        study.tell(hers, [0])
+        assert study.ask() == mine
+        study.tell(mine, [1])
+        assert study.data().n_choices == 2
+        assert study.data("ann").n_choices == 1
+        assert [past.rater for past in study.history()] == ["ann", OWNER]
+        assert [past.rater for past in study.history("ann")] == ["ann"]
+
+    def test_modelled_apart_each_loop_is_as_if_alone(self, url):
+        alone = new_study(url, "alone")
+        study = new_study(url, raters="separate")
+        study.add_rater("ann")
+        for _ in range(3):
+            answer(study)
+            answer(study, (1,), "ann")
+            answer(alone, (1,))
+        assert [q.options for q in study.questions(rater="ann")] == [q.options for q in alone.questions()]
+        assert study.data("ann") == alone.data()
+        assert study.data().n_choices == 6
+
+    def test_nobody_answers_or_undoes_for_somebody_else(self, url):
+        study = new_study(url)
+        study.add_rater("ann")
+        question = study.ask()
+        with pytest.raises(StudyError, match="was asked to 'owner', not to 'ann'"):
+            study.tell(question, [0], rater="ann")
+        study.tell(question, [0], rater=OWNER)
+        with pytest.raises(StudyError, match="cannot be taken back"):
+            study.undo(rater="ann")
+
+    def test_unknown_raters_are_refused_with_a_hint(self, url):
+        study = new_study(url)
+        study.add_rater("Annabel")
+        with pytest.raises(UnknownRater, match="did you mean 'Annabel'"):
+            study.ask("Anabel")
+        with pytest.raises(StudyError, match="already"):
+            study.add_rater("Annabel")
+        with pytest.raises(StudyError, match="printable"):
+            study.add_rater("  ")
+
+    def test_a_token_leads_to_its_rater_and_is_stored_only_as_a_hash(self, url):
+        study, other = new_study(url), new_study(url, "soup", MENU)
+        token = study.add_rater("ann")
+        assert study.rater_of(token) == "ann"
+        assert other.rater_of(token) is None
+        assert Study.of_token(url, token) == ("bread", "ann")
+        assert study.rater_of("") is study.rater_of(token[:-1]) is Study.of_token(url, "nonsense") is None
+        with Storage(url).read() as connection:
+            stored = [str(row) for table in Base.metadata.sorted_tables for row in connection.execute(sa.select(table))]
+        assert token not in "".join(stored)
+        replaced = study.new_token("ann")
+        assert (study.rater_of(token), study.rater_of(replaced)) == (None, "ann")
+
+    def test_the_owner_sees_who_answered_what(self, url):
+        study = new_study(url)
+        study.add_rater("ann")
+        answer(study, (0,), "ann")
+        study.ask("ann")
+        owner, ann = study.raters()
+        assert (owner.name, owner.answers, owner.has_token, owner.last_seen) == (OWNER, 0, False, None)
+        assert (ann.name, ann.answers, ann.open_questions, ann.has_token) == ("ann", 1, 1, True)
+        assert ann.last_seen == study.history()[0].at
+
+
+class CrashesAndCrowds:
+    def test_kill_9_loses_no_acknowledged_answer_and_doubles_none(self, url, tmp_path):
+        study = new_study(url)
+        acknowledged = crash(url, "kill", 10, 1)
+        assert len(acknowledged) >= 10
+        stored = [(past.question, past.kept[0]) for past in study.history()]
+        assert len(set(stored)) == len(stored)
+        # At the moment of each kill one answer may have been stored whose receipt was still on its way.
+        assert set(acknowledged) <= set(stored)
+        assert len(stored) - len(acknowledged) <= 10
+        assert all(past.state == "standing" for past in study.history())
+        assert [question.number for question in study.questions()] == list(range(1, len(study.questions()) + 1))
+        elsewhere = Study.import_json(tmp_path / "copy.db", study.export_json())
+        assert elsewhere.ask().options == study.ask().options
+
+    def test_processes_at_once_lose_nothing_and_ask_nothing_twice(self, url):
+        study = new_study(url)
+        for number in range(4):
+            study.add_rater(f"r{number}")
+        acknowledged = crash(url, "crowd", 4, 6)
+        assert len(acknowledged) == len(set(acknowledged)) == 24
+        stored = [(past.question, past.kept[0]) for past in study.history()]
+        assert sorted(stored) == sorted(acknowledged)
+        shown = [str(option) for question in study.questions() for option in question.options]
+        assert len(set(shown)) == len(shown) == 72
+
+    def test_threads_that_ask_for_one_rater_get_one_question(self, url):
+        study = new_study(url)
+        found, start = [], threading.Barrier(6)
+
+        def ask():
+            start.wait()
+            found.append(study.ask())
+
+        threads = [threading.Thread(target=ask) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(found) == 6
+        assert {question.number for question in found} == {1}
+        assert len(study.questions()) == 1
+
+    def test_two_answers_to_one_question_at_once_are_one(self, url):
+        study = new_study(url)
+        question = study.ask()
+        outcomes, start = [], threading.Barrier(6)
+
+        def tell(kept):
+            start.wait()
+            try:
+                outcomes.append(Study.open(url).tell(question.number, [kept]).kept)
+            except AlreadyAnswered as refused:
+                outcomes.append(refused.kept)
+
+        threads = [threading.Thread(target=tell, args=(number % 3,)) for number in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        (past,) = study.history()
+        assert outcomes == [past.kept] * 6
+
+    def test_a_question_computed_beside_another_is_not_asked(self, url, monkeypatch):
+        study, other = new_study(url), Study.open(url)
+        study.add_rater("ann")
+        computed, calls = compute.next_query, []
+
+        def meanwhile_somebody_else_asks(state, *rest):
+            found = computed(state, *rest)
+            if not calls:
+                calls.append(1)
+                other.ask("ann")
+            return found
+
+        monkeypatch.setattr(compute, "next_query", meanwhile_somebody_else_asks)
+        mine = study.ask()
+        (hers,) = other.questions(rater="ann")
+        assert (hers.number, mine.number) == (1, 2)
+        assert not {str(option) for option in mine.options} & {str(option) for option in hers.options}
+
+    def test_answers_that_keep_coming_in_do_not_keep_a_question_from_being_asked(self, url, monkeypatch):
+        study, other = new_study(url), Study.open(url)
+        study.add_rater("ann")
+        computed = compute.next_query
+
+        def meanwhile_an_answer_arrives(state, *rest):
+            other.add([{"temperature": 160, "minutes": 10}, {"temperature": 170, "minutes": 11}], [0], rater="ann")
+            return computed(state, *rest)
+
+        monkeypatch.setattr(compute, "next_query", meanwhile_an_answer_arrives)
+        assert study.ask().number == 1
+
+
+class CacheAndPreparation:
+    def test_a_question_prepared_ahead_is_asked_without_computing(self, url, monkeypatch):
+        study = new_study(url)
+        question = study.ask()
+        assert study.prepare_ahead(question) == 1
+        expected = Study.import_json(url, study.export_json(), name="copy")
+        expected.tell(1, [0])
+        after = expected.ask().options
+        monkeypatch.setattr(compute, "next_query", lambda *_: pytest.fail("it was computed again"))
+        study.tell(question, [0])
+        assert study.is_ready()
+        assert study.ask().options == after
+        assert study.prepare_ahead(question) == 0
+
+    def test_preparing_can_be_stopped(self, url):
+        study = new_study(url)
+        assert study.prepare_ahead(study.ask(), stop=lambda: True) == 0
+
+    def test_without_the_cache_the_same_question_follows(self, url):
+        study = new_study(url)
+        answer(study)
+        study.prepare()
+        assert study.is_ready()
+        assert study.open_question() is None
+        copy = Study.import_json(url, study.export_json(), name="copy")
+        study.drop_cache()
+        assert not study.is_ready()
+        assert study.ask().options == copy.ask().options
+
+    def test_a_damaged_cache_costs_nothing_but_time(self, url):
+        study = new_study(url)
+        answer(study)
+        state = study.optimizer().to_dict()
+        for damaged in (b"", b"PK\x03\x04", b"no posterior"):
+            study.drop_cache()
+            study._cache.put((POSTERIOR, compute.posterior_key(state), damaged))
+            assert study.optimizer().to_dict() == state
+        assert study.ask().number == 2
+
+    def test_the_cache_does_not_grow_without_end(self, url):
+        study = new_study(url)
+        question = study.ask()
+        for number in range(70):
+            study._cache.put((PREPARED, f"key {number}", b"{}"))
+        study._cache.put((POSTERIOR, "key", b"draws"), (PREPARED, "key", b"{}"))
+        assert not study._cache.has(PREPARED, "key 3")
+        assert study._cache.has(PREPARED, "key 69")
+        assert study._cache.posterior("key") == b"draws"
+        assert study.ask() == question
+
+
+class InAndOut:
+    def test_an_exported_study_is_imported_whole(self, url):
+        study = new_study(url, question="Größe?", baseline={"temperature": 200, "minutes": 20})
+        study.add_rater("ann")
+        receipt = answer(study)
+        answer(study, (1, 2), "ann")
+        study.skip(study.ask())
+        study.tell(2, [], correction=True)
+        study.add([{"temperature": 160.1, "minutes": 10}, {"temperature": 170, "minutes": 11}], [0], rater="ann")
+        study.retract(receipt)
+        study.undo(rater="ann")
+        study.ask("ann")
+        text = study.export_json()
+        copy = Study.import_json(url, text, name="copy")
+        assert copy.history() == study.history()
+        assert copy.questions() == study.questions()
+        assert copy.data() == study.data()
+        assert [rater.name for rater in copy.raters()] == [OWNER, "ann"]
+        exported, expected = json.loads(copy.export_json()), json.loads(text)
+        expected["study"]["name"] = "copy"
+        assert exported == expected
+        assert copy.ask().options == study.ask().options
+
+    def test_an_import_that_fails_leaves_nothing(self, url):
+        study = new_study(url)
+        answer(study)
+        document = json.loads(study.export_json())
+        document["log"][1]["kept"] = [9]
+        with pytest.raises(DataError, match=r"log\[1\].*kept holds 9"):
+            Study.import_json(url, json.dumps(document), name="copy")
+        with pytest.raises(StudyExists):
+            Study.import_json(url, study.export_json())
+        assert [info.name for info in Study.list(url)] == ["bread"]
+
+    def test_pairs_are_imported_and_undone_together(self, url):
+        study = new_study(url, space=MENU)
+        answer(study)
+        assert study.import_pairs("winner,loser\nA,B\n\nC,D\n") == 2
+        assert study.n_answers == 3
+        assert [past.options[0]["sku"] for past in study.history()[1:]] == ["A", "C"]
+        assert len(study.undo()) == 2
+        assert study.n_answers == 1
+
+    def test_a_bad_row_is_named_and_nothing_is_imported(self, url):
+        study = new_study(url, space=MENU)
+        with pytest.raises(DataError, match=r"Line 3: There is no row with sku = 'Z'"):
+            study.import_pairs("winner,loser\nA,B\nC,Z\n")
+        with pytest.raises(DataError, match="Pair 1"):
+            study.import_pairs([("A", "B"), ("A", "A")])
+        assert study.n_answers == 0
+
+    def test_choice_data_is_imported_as_options(self, url):
+        study = new_study(url)
+        options = [{"temperature": 150.0, "minutes": 5}, {"temperature": 185.0, "minutes": 20}]
+        data = cb.ChoiceData.from_sets([SPACE.encode(options)], [[1]])
+        assert study.import_choices(data) == 1
+        assert study.history()[0].options == tuple(options)
+        assert study.data() == data
+
+    def test_tables_hold_what_was_shown_and_kept(self, url):
+        study = new_study(url)
+        answer(study, (0, 2))
+        study.ask()
+        answers = study.export_csv("answers").splitlines()
+        assert answers[0] == "id,question,kind,state,rater,at,seconds,place,kept,temperature,minutes"
+        assert [line.split(",")[8] for line in answers[1:]] == ["1", "0", "1"]
+        options = study.export_csv("options").splitlines()
+        assert options[0] == "option,temperature,minutes,shown,kept"
+        assert [line.split(",")[3:] for line in options[1:]] == [["1", "1"], ["1", "0"], ["1", "1"]] + [["0", "0"]] * 3
+        with pytest.raises(StudyError, match="no table"):
+            study.export_csv("everything")
+
+
+class StudyContract(WhereStudiesLive, TheLoop, SeveralRaters, CrashesAndCrowds, CacheAndPreparation, InAndOut):
+    """All of it."""

@@ -1,0 +1,152 @@
+"""Studies that ask by their model: the cache, preparing ahead, what is known."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
+
+import numpy as np
+import pytest
+from study_helpers import SPACE
+
+import choicebo as cb
+from choicebo.study import Study, compute, posterior_file
+
+SETTINGS = {"engine": "laplace", "latent_dim": 2, "query_size": 3, "initial_queries": 2, "seed": 3}
+
+
+def likes(option) -> tuple[float, float]:
+    return -abs(option["temperature"] - 180), -option["minutes"]
+
+
+def choose(options) -> list[int]:
+    """What somebody keeps who wants it near 180 degrees, and soon."""
+    values = [likes(option) for option in options]
+    beaten = [any(all(a >= b for a, b in zip(o, v, strict=True)) and o != v for o in values) for v in values]
+    return [position for position, lost in enumerate(beaten) if not lost]
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory):
+    """A study of seven answers, six of them to questions of the model."""
+    with Study.create(tmp_path_factory.mktemp("model") / "study.db", "bread", SPACE, **SETTINGS) as study:
+        study.add_rater("ann")
+        for number in range(7):
+            question = study.ask("ann" if number == 3 else None)
+            study.tell(question, choose(question.options))
+        return study.export_json()
+
+
+@pytest.fixture
+def study(exported, tmp_path):
+    with Study.import_json(tmp_path / "study.db", exported) as study:
+        yield study
+
+
+def never(*_):
+    pytest.fail("it was computed again")
+
+
+def test_the_next_question_after_a_restart_is_the_one_that_would_have_been_asked(study, exported, tmp_path):
+    question = study.ask()
+    assert question.strategy != "sobol"
+    assert question.latent_dim == 2
+    loop = cb.ChoiceOptimizer(SPACE, **SETTINGS)
+    for _ in range(7):
+        query = loop.ask()
+        loop.tell(query, choose(query.options))
+    assert list(question.options) == loop.ask().options
+    study.drop_cache()
+    again = Study.import_json(tmp_path / "again.db", exported)
+    again.posterior()  # a model that is kept already changes nothing
+    assert again.ask().options == question.options
+
+
+def test_a_fitted_model_is_kept_and_can_be_thrown_away(study, monkeypatch):
+    assert not study.has_posterior()
+    fitted = study.posterior()
+    assert study.has_posterior()
+    with monkeypatch.context() as patched:
+        patched.setattr(compute, "fit", never)
+        kept = Study.open(study.url).posterior()
+    study.drop_cache()
+    assert not study.has_posterior()
+    X = SPACE.sobol(5)
+    np.testing.assert_array_equal(kept.latent(X).mean, fitted.latent(X).mean)
+    np.testing.assert_array_equal(kept.sample(X, seed=1), fitted.sample(X, seed=1))
+    assert kept.data == fitted.data == study.data()
+    assert kept.diagnostics.r_hat == fitted.diagnostics.r_hat
+    np.testing.assert_allclose(study.posterior().latent(X).mean, fitted.latent(X).mean)
+
+
+def test_asking_leaves_the_model_behind_for_who_wants_to_see_it(study, monkeypatch):
+    study.ask()
+    monkeypatch.setattr(compute, "fit", never)
+    assert study.has_posterior()
+    assert study.pareto_set()[0].probability > 0
+
+
+def test_another_answer_asks_for_another_model(study):
+    study.posterior()
+    study.retract(study.history()[2])
+    assert not study.has_posterior()
+    study.restore(study.history()[2])
+    assert study.has_posterior()
+
+
+def test_a_model_from_a_file_cannot_run_code(study):
+    import pickle
+
+    with pytest.raises(ValueError):
+        posterior_file.from_bytes(pickle.dumps({"text": 1}))
+
+
+def test_the_question_after_a_probable_answer_is_prepared_while_the_person_thinks(study, monkeypatch):
+    question = study.ask()
+    likely = compute.likely_answers(study.optimizer().to_dict(), question.number, 2)
+    assert study.prepare_ahead(question, answers=2) == 2
+    monkeypatch.setattr(compute, "next_query", never)
+    study.tell(question, likely[1])
+    assert study.is_ready()
+    assert study.ask().number == question.number + 1
+
+
+def test_status_tells_where_the_study_stands(study):
+    plain = study.status(insight=False)
+    assert (plain.answers, plain.skips, plain.open_questions, plain.advice, plain.pareto_set) == (7, 0, 0, None, ())
+    status = study.status()
+    assert status.latent_dim == 2
+    assert status.advice.answers == 7
+    assert status.advice.sentence
+    assert status.pareto_set == study.pareto_set()
+    assert [rater.answers for rater in status.raters] == [6, 1]
+    assert all(surprise.past.counts for surprise in status.surprising)
+    assert json.loads(json.dumps(status.to_dict()))["advice"]["sentence"] == status.advice.sentence
+
+
+def test_one_rater_can_be_looked_at_alone(study):
+    assert study.posterior("ann").data.n_choices == 1
+    assert study.posterior().data.n_choices == 7
+
+
+def test_the_pareto_set_is_exported_with_its_probabilities(study):
+    head, *rows = study.export_csv("pareto").splitlines()
+    assert head == "probability,temperature,minutes"
+    found = [float(row.split(",")[0]) for row in rows]
+    assert found == sorted(found, reverse=True)
+    assert len(rows) == len(study.posterior().options)
+
+
+def test_progress_is_reported_while_it_computes(study):
+    stages = []
+    study.posterior(progress=lambda stage, fraction: stages.append(stage))
+    assert stages
+
+
+def test_computing_in_another_process_gives_the_same_question(study, exported, tmp_path):
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        elsewhere = Study.import_json(tmp_path / "elsewhere.db", exported, executor=pool)
+        question = elsewhere.ask()
+        assert elsewhere.prepare_ahead(question, answers=1) == 1
+    assert question.options == study.ask().options

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import pytest
+from study_helpers import MENU, SPACE
+
+import choicebo as cb
+from choicebo.errors import DataError
+from choicebo.study import transfer
+
+KITCHEN = cb.Space(
+    [cb.Real("heat", 0, 1), cb.Ordinal("grind", [1, 2, 4]), cb.Categorical("flour", ["rye", "1"])],
+    fixed={"oven": "gas"},
+)
+HEADER = "winner.heat,winner.grind,winner.flour,loser.heat,loser.grind,loser.flour\n"
+
+
+def test_pairs_name_the_rows_of_a_catalogue_by_their_key(tmp_path):
+    path = tmp_path / "pairs.csv"
+    path.write_text("\ufefflooked,winner,loser\nmonday,A,B\n", encoding="utf-8")
+    assert transfer.read_pairs(MENU, path) == [([{"sku": "A", "price": 3}, {"sku": "B", "price": 5}], (0,))]
+    assert transfer.read_pairs(MENU, str(path)) == transfer.read_pairs(MENU, [("A", {"sku": "B"})])
+
+
+def test_keys_that_are_numbers_are_found_by_their_text():
+    menu = cb.Catalogue([{"sku": 1, "price": 3}, {"sku": 2, "price": 4}])
+    assert transfer.read_pairs(menu, "winner,loser\n2,1\n")[0][0][0]["sku"] == 2
+
+
+def test_pairs_give_every_parameter_of_a_space():
+    ((shown, kept),) = transfer.read_pairs(KITCHEN, HEADER + "0.25,2,rye,1,4,1\n")
+    assert shown == [
+        {"heat": 0.25, "grind": 2, "flour": "rye", "oven": "gas"},
+        {"heat": 1.0, "grind": 4, "flour": "1", "oven": "gas"},
+    ]
+    assert kept == (0,)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("winner\nA\n", "Line 1: the column 'loser' is missing"),
+        ("winner,loser,loser\nA,B,C\n", "Line 1: a column is there twice"),
+        ("winner,loser\nA,B\nA\n", "Line 3: 1 cells"),
+        ("winner,loser\nA,A\n", "Line 2"),
+        ('winner,loser\nA,"B\n', "Line 2 is not CSV"),
+        ("winner,loser\n", "no pairs"),
+    ],
+)
+def test_a_bad_line_is_named(text, message):
+    with pytest.raises(DataError, match=message):
+        transfer.read_pairs(MENU, text)
+
+
+@pytest.mark.parametrize(
+    "row", ["2,2,rye,1,4,1", "x,2,rye,1,4,1", "0.5,3,rye,1,4,1", "0.5,2,oat,1,4,1", "0.5,2,rye,,4,1"]
+)
+def test_a_value_that_the_space_does_not_have_is_named_with_its_line(row):
+    with pytest.raises(DataError, match="Line 3"):
+        transfer.read_pairs(KITCHEN, HEADER + "0.25,2,rye,1,4,1\n" + row + "\n")
+
+
+def test_a_pair_has_two_sides():
+    with pytest.raises(DataError, match=r"Pair 1: .*not a pair"):
+        transfer.read_pairs(MENU, [("A", "B"), ("A", "B", "C")])
+
+
+def test_choices_must_be_about_options_of_the_study(tmp_path):
+    data = cb.ChoiceData.from_sets(
+        [SPACE.encode([{"temperature": 150, "minutes": 5}, {"temperature": 160, "minutes": 9}])], [[0]]
+    )
+    data.save(tmp_path / "choices.csv")
+    assert transfer.read_choices(SPACE, tmp_path / "choices.csv") == transfer.read_choices(SPACE, data.to_json())
+    with pytest.raises(DataError, match=r"Choice 0: its option 1 .* none of this study's options"):
+        transfer.read_choices(SPACE, cb.ChoiceData([[0.0, 0.0], [0.5, 0.51]], [((0, 1), (0,))]))
+    with pytest.raises(DataError, match="have 1 inputs"):
+        transfer.read_choices(SPACE, cb.ChoiceData([[0.0], [0.5]], [((0, 1), (0,))]))
+    with pytest.raises(DataError, match="no choices"):
+        transfer.read_choices(SPACE, cb.ChoiceData([[0.0, 0.0]]))
+
+
+def test_a_file_that_is_not_there_is_named():
+    with pytest.raises(DataError, match=r"nowhere\.csv"):
+        transfer.read_pairs(MENU, "nowhere.csv")
