@@ -125,10 +125,20 @@ def test_every_command_has_help():
         ["reproduce", "toy"],
         ["reproduce", "real"],
         ["bench"],
+        *([name] for name in ("new", "example", "pick", "status", "report", "export", "import", "upgrade", "doctor")),
     ):
         result = runner.invoke(build_app(), [*command, "--help"])
         assert result.exit_code == 0, command
         assert "Usage" in result.output
+
+
+@pytest.mark.parametrize(
+    "name", ["new", "example", "pick", "status", "report", "export", "import", "upgrade", "doctor"]
+)
+def test_help_of_a_command_about_studies_has_examples(name):
+    lines = runner.invoke(build_app(), [name, "--help"]).output.splitlines()
+    shown = lines[lines.index("  Examples:") + 1 :]
+    assert any(f"choicebo {name} " in f"{line} " for line in shown)
 
 
 def test_messages_are_not_read_as_markup(capsys):

@@ -51,8 +51,8 @@ def create_app() -> typer.Typer:
         name="choicebo",
         cls=FriendlyGroup,
         no_args_is_help=True,
-        add_completion=False,
         pretty_exceptions_enable=False,
+        rich_markup_mode=None,  # examples in a help text keep their lines
         context_settings={"help_option_names": ["-h", "--help"]},
     )
 

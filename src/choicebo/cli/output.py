@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from rich.console import Console
 from rich.progress import (
@@ -70,3 +72,39 @@ def count_progress(description: str, total: int) -> Iterator[Callable[[], None]]
     with Progress(*columns, TextColumn("left:"), TimeRemainingColumn(), console=notes()) as bar:
         task = bar.add_task(description, total=total)
         yield lambda: bar.advance(task)
+
+
+@contextlib.contextmanager
+def answer_progress(total: int) -> Iterator[tuple[Callable[[str, float], None], Callable[[int, float], None]]]:
+    """A display for a simulated person; yields the ``progress`` of fits and what to call after each answer.
+
+    A terminal gets a bar; elsewhere every fifth answer is a line.
+    """
+    console = notes()
+    columns = (BarColumn(bar_width=30), MofNCompleteColumn(), TextColumn("answers"), TimeElapsedColumn())
+    with Progress(*columns, TextColumn("{task.description}"), console=console, disable=not console.is_terminal) as bar:
+        task = bar.add_task("", total=total)
+        reached = ""
+
+        def report(stage: str, fraction: float) -> None:
+            bar.update(task, description=f"{reached}{stage}")
+
+        def answered(number: int, difference: float) -> None:
+            nonlocal reached
+            reached = f"difference {difference:5.2f}  "
+            bar.update(task, completed=number, description=reached)
+            if not console.is_terminal and number % 5 == 0:
+                line = f"{number}/{total} answers: log10 hypervolume difference {difference:.2f}"
+                console.print(line, soft_wrap=True, highlight=False)
+
+        yield report, answered
+
+
+def print_json(content: Any) -> None:
+    """Print data for another program on stdout: indented, and never wrapped."""
+    print(json.dumps(content, indent=2, ensure_ascii=False), flush=True)  # noqa: T201
+
+
+def note(message: str) -> None:
+    """Print one line on stderr that is neither a result nor a warning."""
+    notes().print(Text(message, style="dim"), soft_wrap=True)

@@ -1,0 +1,56 @@
+"""Arguments and options that several commands take, and how they open the study that is meant."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from choicebo.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from choicebo.study import Study
+
+Address = Annotated[
+    str,
+    typer.Argument(help="File of the study (SQLite), or the URL of a database.", show_default=False),
+]
+Name = Annotated[
+    str | None,
+    typer.Option("--name", "-n", metavar="NAME", help="Which study, if the database holds several."),
+]
+Rater = Annotated[
+    str | None,
+    typer.Option("--rater", "-r", metavar="NAME", help="The person who answers; without it, the owner of the study."),
+]
+OnlyRater = Annotated[
+    str | None,
+    typer.Option("--rater", "-r", metavar="NAME", help="Look at the answers of this person only."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for another program.")]
+Force = Annotated[bool, typer.Option("--force", "-f", help="Write over files that are there.")]
+
+
+def shown(address: str) -> str:
+    """An address as it may be printed: without the password.
+
+    >>> shown("postgresql://ann:secret@server/studies"), shown("bread.db")
+    ('postgresql://ann:***@server/studies', 'bread.db')
+    """
+    return re.sub(r"(://[^:/@]*):[^@]*@", r"\1:***@", address)
+
+
+def open_study(address: str, name: str | None = None) -> Study:
+    """The study that is meant."""
+    from choicebo.study import Study
+
+    return Study.open(address, name)
+
+
+def require_new(path: Path, force: bool) -> None:
+    """Refuse to write over a file that is there, unless told to; make its folder."""
+    if path.exists() and not force:
+        raise InvalidInput(f"{path} is there already: give another name, or --force to write over it.")
+    path.parent.mkdir(parents=True, exist_ok=True)

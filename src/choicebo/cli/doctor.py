@@ -1,0 +1,191 @@
+"""``choicebo doctor``: is everything in order on this machine?"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import platform
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from choicebo import __version__
+from choicebo.cli import arguments, output
+from choicebo.cli.waiting import waiting
+from choicebo.errors import ChoiceboError
+
+_NEEDED = (
+    "numpy",
+    "scipy",
+    "jax",
+    "jaxlib",
+    "blackjax",
+    "optax",
+    "arviz-stats",
+    "moocore",
+    "sqlalchemy",
+    "alembic",
+    "typer",
+)
+_EXTRAS = {"web": "fastapi", "postgres": "psycopg", "dask": "distributed", "botorch": "botorch"}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at."""
+
+    what: str
+    found: str
+    ok: bool = True
+    remedy: str = ""
+    """What to do about it, if it is not in order."""
+
+
+def doctor(
+    study: Annotated[
+        str | None,
+        typer.Argument(help="Also look whether this study can be reached.", show_default=False),
+    ] = None,
+    json: arguments.Json = False,
+) -> None:
+    """Look whether everything is in order.
+
+    Versions, BLAS threads, the compiler and its cache, and whether a database can be reached. Exits with 1 if something
+    is not in order. Its output belongs into every bug report.
+
+    \b
+    Examples:
+      choicebo doctor
+      choicebo doctor bread.db
+      choicebo doctor postgresql://ann@server/studies --json
+    """
+    checks: list[Callable[[], Iterator[Finding]]] = [_environment, _versions, _extras, _threads, _cache, _compiler]
+    if study is not None:
+        checks.append(lambda: _database(study))
+    with waiting("Looking", hint=""):
+        findings = [finding for check in checks for finding in check()]
+    sound = all(finding.ok for finding in findings)
+    if json:
+        output.print_json({"ok": sound, "findings": [vars(finding) for finding in findings]})
+    else:
+        _show(findings)
+    if not sound:
+        raise typer.Exit(1)
+
+
+def _show(findings: list[Finding]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(show_header=False, border_style="dim")
+    for finding in findings:
+        mark = Text("ok", style="green") if finding.ok else Text("PROBLEM", style="bold red")
+        table.add_row(mark, finding.what, Text(finding.found))
+    console = output.results()
+    console.print(table)
+    for finding in findings:
+        if not finding.ok:
+            output.warn(f"{finding.what}: {finding.remedy}")
+    if all(finding.ok for finding in findings):
+        console.print("Everything is in order.")
+
+
+def _environment() -> Iterator[Finding]:
+    yield Finding("choicebo", f"{__version__} in {Path(__file__).parents[1]}")
+    yield Finding("Python", f"{platform.python_version()} ({sys.executable})")
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    yield Finding("machine", f"{platform.platform()}, {cores} cores")
+    encoding = (sys.stdout.encoding or "").lower()
+    remedy = "set a UTF-8 locale, such as LANG=C.UTF-8; until then bars are drawn with # and ."
+    yield Finding(
+        "terminal", f"{encoding or 'unknown encoding'}, {os.environ.get('TERM', 'no TERM')}", "utf" in encoding, remedy
+    )
+
+
+def _versions() -> Iterator[Finding]:
+    found, missing = [], []
+    for package in _NEEDED:
+        try:
+            found.append(f"{package} {version(package)}")
+        except PackageNotFoundError:
+            missing.append(package)
+    yield Finding("libraries", ", ".join(found))
+    if missing:
+        yield Finding("libraries", f"missing: {', '.join(missing)}", False, "pip install --force-reinstall choicebo")
+
+
+def _extras() -> Iterator[Finding]:
+    there = [extra for extra, module in _EXTRAS.items() if importlib.util.find_spec(module)]
+    absent = [extra for extra in _EXTRAS if extra not in there]
+    hint = f"; not installed: {', '.join(absent)} (pip install 'choicebo[{absent[0]}]')" if absent else ""
+    yield Finding("extras", (", ".join(there) or "none") + hint)
+
+
+def _threads() -> Iterator[Finding]:
+    import numpy as np
+    from threadpoolctl import threadpool_info
+
+    np.linalg.cholesky(np.eye(2))  # loads BLAS
+    pools = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
+    most = max((pool["num_threads"] for pool in pools), default=1)
+    told = ", ".join(sorted({f"{pool['internal_api']} {pool['version']}: {pool['num_threads']}" for pool in pools}))
+    remedy = "set OPENBLAS_NUM_THREADS=1: with more threads small matrices take many times as long on a busy machine"
+    yield Finding("BLAS threads", told or "no BLAS found", most == 1, remedy)
+
+
+def _cache() -> Iterator[Finding]:
+    from choicebo._runtime import cache_folder
+
+    folder = cache_folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        sizes = [file.stat().st_size for file in folder.rglob("*") if file.is_file()]
+        writable = os.access(folder, os.W_OK)
+    except OSError:
+        sizes, writable = [], False
+    remedy = "every start compiles anew; set CHOICEBO_CACHE to a folder that can be written to"
+    yield Finding("compile cache", f"{folder}: {len(sizes)} files, {sum(sizes) / 1e6:.0f} MB", writable, remedy)
+
+
+def _compiler() -> Iterator[Finding]:
+    """Compile and run a small program in double precision."""
+    try:
+        import jax
+        import jax.numpy as jnp
+
+        from choicebo._compile import jit
+        from choicebo._runtime import configure_jax
+
+        configure_jax()
+        corner: Any = jit()(_corner_of_factor)(jnp.array([[4.0, 2.0], [2.0, 2.0]]))
+        exact = float(corner) == 1.0 and corner.dtype == jnp.float64
+        devices = ", ".join(str(device) for device in jax.devices())
+    except Exception as error:  # whatever is broken in a compiler is what is looked for
+        yield Finding("compiler", f"{type(error).__name__}: {error}", False, "pip install --force-reinstall jax jaxlib")
+        return
+    yield Finding(
+        "compiler", f"works in double precision on {devices}", exact, "pip install --force-reinstall jax jaxlib"
+    )
+
+
+def _corner_of_factor(matrix: Any) -> Any:
+    import jax.numpy as jnp
+
+    return jnp.linalg.cholesky(matrix)[1, 1]
+
+
+def _database(address: str) -> Iterator[Finding]:
+    from choicebo.study import Study
+
+    try:
+        studies = Study.list(address)
+    except ChoiceboError as error:
+        yield Finding("database", str(error), False, "see the line above")
+        return
+    listed = ", ".join(f"{each.name} ({each.answers} answers)" for each in studies)
+    yield Finding("database", f"reached; {listed}" if studies else "reached; it holds no study yet")

@@ -1,0 +1,83 @@
+"""``choicebo example``: ready study files to start from."""
+
+from __future__ import annotations
+
+import enum
+from importlib import resources
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from choicebo.cli import arguments, output
+
+
+class Example(enum.StrEnum):
+    """The ready studies."""
+
+    bread = "bread"
+    palette = "palette"
+    products = "products"
+
+
+FILES = {
+    Example.bread: ("bread.toml",),
+    Example.palette: ("palette.toml", "palette.svg"),
+    Example.products: ("products.toml", "products.csv"),
+}
+"""The files of each; the first one is the study file."""
+
+
+def example(
+    name: Annotated[Example, typer.Argument(show_default=False)],
+    where: Annotated[
+        str,
+        typer.Argument(
+            help="Folder to write to; or a file such as bread.db, or a URL, to create the study there as well.",
+            show_default="this folder",
+        ),
+    ] = ".",
+    force: arguments.Force = False,
+) -> None:
+    """Write a ready study to start from.
+
+    Its files, to read and to change, and the study itself if you name one.
+
+    \b
+      bread      a baking recipe: numbers, steps, categories, two rules, and the loaf of today
+      palette    a colour palette, drawn as a card by an SVG template
+      products   a small catalogue of backpacks in a CSV file
+
+    \b
+    Examples:
+      choicebo example bread                    writes bread.toml here
+      choicebo example palette studies/         writes palette.toml and palette.svg into a folder
+      choicebo example products products.db     writes the files and creates the study
+    """
+    folder, address = _target(where)
+    written = [folder / file for file in FILES[name]]
+    for path in written:
+        arguments.require_new(path, force)
+    for path in written:
+        path.write_bytes(resources.files("choicebo.cli").joinpath("examples", path.name).read_bytes())
+    console = output.results()
+    console.print("Wrote " + " and ".join(map(str, written)), markup=False, highlight=False, soft_wrap=True)
+    if address is None:
+        hint = f"Create the study:  choicebo new {folder / name}.db --space {written[0]}"
+        console.print(hint, markup=False, highlight=False, soft_wrap=True)
+        return
+    from choicebo.cli.new import announce
+    from choicebo.study import Study
+
+    with Study.create_from_file(address, written[0]) as study:
+        announce(study, address)
+
+
+def _target(where: str) -> tuple[Path, str | None]:
+    """The folder for the files, and the address of the study if one is meant."""
+    if "://" in where:
+        return Path(), where
+    path = Path(where)
+    if path.is_dir() or where.endswith(("/", "\\")) or not path.suffix:
+        return path, None
+    return path.parent, where

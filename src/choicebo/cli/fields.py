@@ -1,0 +1,113 @@
+"""What is written about an option: its values as a person reads them, and where they lie in their range."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from choicebo.space import Catalogue, Integer, Option, Ordinal, Parameter, Real, Space
+
+Value = Any
+
+
+@dataclass(frozen=True)
+class Field:
+    """One thing that is said about every option."""
+
+    name: str
+    unit: str
+    text: Callable[[Value], str]
+    """A value as it is written, without its unit."""
+    share: Callable[[Value], float] | None = None
+    """Where a value lies between the least (0) and the greatest (1); None where there is no such order."""
+
+    @property
+    def heading(self) -> str:
+        """The name with the unit."""
+        return f"{self.name} ({self.unit})" if self.unit else self.name
+
+    def in_words(self, option: Mapping[str, Value]) -> str:
+        """The value of an option with name and unit.
+
+        >>> Field("minutes", "min", str).in_words({"minutes": 12})
+        'minutes 12 min'
+        """
+        value = self.text(option.get(self.name))
+        return f"{self.name} {value} {self.unit}".rstrip()
+
+
+def fields_of(space: Space | Catalogue) -> tuple[Field, ...]:
+    """What is said about the options of a space, in its order; a catalogue's label is the title instead.
+
+    >>> from choicebo.space import Real
+    >>> [field.heading for field in fields_of(Space([Real("temperature", 150, 220, unit="°C")]))]
+    ['temperature (°C)']
+    """
+    if isinstance(space, Catalogue):
+        hidden = {space.key, space.label, space.image}
+        return tuple(_column(space, name) for name in space.names if name not in hidden)
+    varying = tuple(_parameter(parameter) for parameter in space.parameters)
+    return varying + tuple(Field(held.name, "", plain) for held in space.fixed)
+
+
+def title_of(space: Space | Catalogue, option: Option) -> str:
+    """The name of an option; empty where options have none."""
+    if not isinstance(space, Catalogue):
+        return ""
+    return plain(option.get(space.label) if space.label else None) or plain(option.get(space.key))
+
+
+def describe(space: Space | Catalogue, option: Option) -> str:
+    """An option in one line.
+
+    >>> from choicebo.space import Categorical, Integer
+    >>> space = Space([Integer("minutes", 5, 40, unit="min"), Categorical("flour", ["rye", "wheat"])])
+    >>> describe(space, {"minutes": 12, "flour": "rye"})
+    'minutes 12 min, flour rye'
+    """
+    words = ", ".join(field.in_words(option) for field in fields_of(space) if option.get(field.name) is not None)
+    title = title_of(space, option)
+    return f"{title}: {words}" if title and words else title or words
+
+
+def plain(value: Value) -> str:
+    """A value of a catalogue, or a fixed one, as it is written.
+
+    >>> plain(True), plain(2.50), plain(None)
+    ('yes', '2.5', '')
+    """
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _parameter(parameter: Parameter) -> Field:
+    unit = getattr(parameter, "unit", "")
+    if not isinstance(parameter, (Real, Integer, Ordinal)):
+        return Field(parameter.name, unit, plain)
+
+    def share(value: Value) -> float:
+        return float(parameter.encode([value])[0, 0])
+
+    return Field(parameter.name, unit, _digits(parameter) if isinstance(parameter, Real) else plain, share)
+
+
+def _digits(parameter: Real) -> Callable[[Value], str]:
+    """Enough digits to tell a thousandth of the range, on a log scale of the value."""
+    if parameter.log:
+        return lambda value: f"{value:.4g}"
+    decimals = max(0, 3 - math.floor(math.log10(parameter.high - parameter.low)))
+    return lambda value: f"{value:.{decimals}f}" if decimals <= 12 else f"{value:.6g}"
+
+
+def _column(catalogue: Catalogue, name: str) -> Field:
+    values = [row[name] for row in catalogue.rows if row[name] is not None]
+    numbers = [value for value in values if isinstance(value, (int, float)) and not isinstance(value, bool)]
+    if name == catalogue.key or len(numbers) < len(values) or not numbers or min(numbers) == max(numbers):
+        return Field(name, "", plain)
+    low, high = float(min(numbers)), float(max(numbers))
+    return Field(name, "", plain, lambda value: 0.0 if value is None else (float(value) - low) / (high - low))

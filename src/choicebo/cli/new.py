@@ -1,0 +1,162 @@
+"""``choicebo new``: create a study from a file, a table, or by answering questions."""
+
+from __future__ import annotations
+
+import enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from choicebo.cli import arguments, output
+
+if TYPE_CHECKING:
+    from choicebo.space import Catalogue
+    from choicebo.study import Study
+
+_KEY_COLUMNS = ("sku", "key", "id", "code", "number", "article", "name")
+
+
+class Raters(enum.StrEnum):
+    """How the answers of several people are modelled."""
+
+    together = "together"
+    separate = "separate"
+
+
+def new(
+    study: Annotated[
+        str | None,
+        typer.Argument(help="File to create (SQLite), or the URL of a database.", show_default=False),
+    ] = None,
+    space: Annotated[
+        Path | None, typer.Option("--space", "-s", metavar="FILE", help="Study file (TOML) that describes the options.")
+    ] = None,
+    catalogue: Annotated[
+        Path | None, typer.Option("--catalogue", "-c", metavar="FILE", help="Table (CSV) of the options, one per row.")
+    ] = None,
+    key: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Column that identifies a row; otherwise found by its name.")
+    ] = None,
+    label: Annotated[str | None, typer.Option(metavar="COLUMN", help="Column with the name that people see.")] = None,
+    image: Annotated[str | None, typer.Option(metavar="COLUMN", help="Column with the picture of a row.")] = None,
+    name: Annotated[
+        str | None, typer.Option("--name", "-n", help="Name of the study; otherwise that of the file.")
+    ] = None,
+    question: Annotated[str | None, typer.Option(help="What people are asked above the options.")] = None,
+    show: Annotated[
+        int | None, typer.Option("--options", min=2, max=12, metavar="N", help="How many options to show at once.")
+    ] = None,
+    latent_dim: Annotated[
+        str | None, typer.Option(metavar="N|auto", help="Number of hidden objectives; auto learns it from the answers.")
+    ] = None,
+    acquisition: Annotated[str | None, typer.Option(metavar="RULE", help="How new options are found.")] = None,
+    engine: Annotated[
+        str | None, typer.Option(metavar="ENGINE", help="How the model is fitted: hmc, ess, vi, laplace.")
+    ] = None,
+    raters: Annotated[
+        Raters, typer.Option(help="Model the answers of several people together, or each alone.")
+    ] = Raters.together,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of everything random.")] = None,
+    json: arguments.Json = False,
+) -> None:
+    """Create a study.
+
+    The options come from a study file (--space) or a table (--catalogue). With neither, you are asked for them one by
+    one, with a preview.
+
+    \b
+    Examples:
+      choicebo new                                   asks for everything
+      choicebo new bread.db --space bread.toml
+      choicebo new menu.db --catalogue menu.csv --key sku --label name
+      choicebo new postgresql://ann@server/studies --space bread.toml --name bread-autumn
+
+    See also: choicebo example, which writes ready study files to start from.
+    """
+    if space is not None and catalogue is not None:
+        raise typer.BadParameter("give one of --space and --catalogue, not both", param_hint="--catalogue")
+    if catalogue is None and (key or label or image):
+        raise typer.BadParameter("--key, --label and --image are columns of a --catalogue", param_hint="--key")
+    if study is None and (space or catalogue):
+        raise typer.BadParameter("give the file or URL of the study before the options", param_hint="STUDY")
+    settings: dict[str, Any] = {
+        "question": question,
+        "query_size": show,
+        "latent_dim": int(latent_dim) if latent_dim is not None and latent_dim.isdigit() else latent_dim,
+        "acquisition": acquisition,
+        "engine": engine,
+        "seed": seed,
+        "raters": raters.value,
+    }
+    given = {setting: value for setting, value in settings.items() if value is not None}
+    if space is not None:
+        assert study is not None
+        created = _from_file(study, space, name, given)
+    elif catalogue is not None:
+        assert study is not None
+        created = _from_table(study, catalogue, (key, label, image), name, given)
+    else:
+        from choicebo.cli.wizard import Wizard
+
+        study, created = Wizard().create(study, name, given)
+    with created:
+        announce(created, study, json)
+
+
+def announce(study: Study, address: str, json: bool = False) -> None:
+    """Say what was created and how to go on."""
+    from choicebo.space import Catalogue
+
+    size = study.space.size
+    if json:
+        output.print_json(
+            {"study": address, "name": study.name, "options": int(size) if size != float("inf") else None}
+        )
+        return
+    alone, where = len(type(study).list(address)) == 1, arguments.shown(address)
+    kind = "rows" if isinstance(study.space, Catalogue) else "combinations"
+    count = "infinitely many" if size == float("inf") else f"{int(size):,}"
+    output.results().print(
+        f"Created the study {study.name!r} in {where}: {count} {kind}, {study.settings['query_size']} at a time.\n"
+        f"Answer questions:  choicebo pick {where}" + ("" if alone else f" --name {study.name!r}"),
+        markup=False,
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def _from_file(address: str, path: Path, name: str | None, settings: dict[str, Any]) -> Study:
+    from choicebo.study import Study
+
+    return Study.create_from_file(address, path, name=name, **settings)
+
+
+def _from_table(
+    address: str,
+    path: Path,
+    columns: tuple[str | None, str | None, str | None],
+    name: str | None,
+    settings: dict[str, Any],
+) -> Study:
+    from choicebo.space.study_file import Show
+    from choicebo.study import Study
+
+    table = read_catalogue(path, *columns)
+    for column, reason in table.dropped.items():
+        output.warn(f"The column {column!r} is not used: {reason}")
+    show = Show("image") if table.image else None
+    settings.setdefault("query_size", min(5, table.size))
+    return Study.create(address, name or path.stem, table, show=show, folder=path.parent, **settings)
+
+
+def read_catalogue(path: Path, key: str | None = None, label: str | None = None, image: str | None = None) -> Catalogue:
+    """The catalogue in a CSV file; without a key the first column with a usual name for one, or the first column."""
+    from choicebo.space import Catalogue
+    from choicebo.space.table import read_csv
+
+    if key is None:
+        columns = read_csv(path).columns
+        lower = {column.lower(): column for column in columns}
+        key = next((lower[usual] for usual in _KEY_COLUMNS if usual in lower), columns[0])
+    return Catalogue(path, key, label, image)

@@ -1,0 +1,95 @@
+"""``choicebo pick``: answer questions in the terminal."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from choicebo.cli import arguments, output
+
+if TYPE_CHECKING:
+    from choicebo.study import Study
+
+
+def pick(
+    study: arguments.Address,
+    name: arguments.Name = None,
+    rater: arguments.Rater = None,
+    join: Annotated[
+        bool, typer.Option("--join", help="Add the rater to the study, if there is none of that name.")
+    ] = False,
+    plain: Annotated[
+        bool, typer.Option("--plain", help="Lines instead of a table and single keys: for screen readers and scripts.")
+    ] = False,
+    questions: Annotated[
+        int | None, typer.Option("--questions", "-q", min=1, metavar="N", help="Stop after this many answers.")
+    ] = None,
+    ahead: Annotated[
+        bool,
+        typer.Option("--ahead/--no-ahead", help="Compute the next question while you think, in a second process."),
+    ] = True,
+) -> None:
+    """Answer questions in the terminal.
+
+    Of a few options, keep those that no other one beats: all that you would not give up for another one shown.
+
+    \b
+    Keys:
+      1 2 3 ...   keep an option, or not (a, b, c for the tenth to twelfth)
+      Enter       done: the marked options are kept, the others are not
+      s           skip the question
+      u           undo the latest answer or skip; its question comes again
+      0           none of these: what you have today is better (if the study names that)
+      ?           why these options
+      q           stop; everything is stored already
+
+    An answer is stored at once, so you can stop at any time and go on later, here or in a browser. With --plain, type
+    the numbers to keep in one line, such as "1 3".
+
+    \b
+    Examples:
+      choicebo pick bread.db
+      choicebo pick bread.db --rater ann --join
+      choicebo pick postgresql://ann@server/studies --name bread
+      echo "1 3" | choicebo pick bread.db --plain
+    """
+    from choicebo.cli.ahead import Asker
+    from choicebo.cli.keys import Keys
+    from choicebo.cli.session import PlainSession, Session
+    from choicebo.study import Storage, Study
+
+    with Storage(study) as storage:
+        opened = Study.open(storage, name)
+        who = _rater(opened, rater, join)
+        interactive = sys.stdin.isatty()
+        with Asker(storage, opened, who, ahead=ahead and interactive) as asker:
+            if plain:
+                given = PlainSession(opened, who, asker, sys.stdin).run(questions)
+            else:
+                with Keys() as keys:
+                    given = Session(opened, who, asker, keys).run(questions)
+        total = opened.n_answers
+    output.results().print(
+        _summary(given, total, arguments.shown(study)), highlight=False, soft_wrap=True, markup=False
+    )
+
+
+def _summary(given: int, total: int, address: str) -> str:
+    now = "1 answer" if given == 1 else f"{given} answers"
+    return f"{now} given, {total} in all. What was learned: choicebo status {address}"
+
+
+def _rater(study: Study, rater: str | None, join: bool) -> str | None:
+    """The rater, added to the study if need be."""
+    from choicebo.study import UnknownRater
+
+    if rater is None or rater in (known := [each.name for each in study.raters()]):
+        return rater
+    if not join:
+        raise UnknownRater(
+            f"Nobody called {rater!r} answers this study: give one of {', '.join(known)}, or add --join."
+        )
+    study.add_rater(rater)
+    return rater

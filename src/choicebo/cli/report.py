@@ -1,0 +1,50 @@
+"""``choicebo report``: everything that was learned, as one HTML page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from choicebo.cli import arguments, output
+from choicebo.cli.waiting import waiting
+from choicebo.errors import InvalidInput
+
+
+def report(
+    study: arguments.Address,
+    name: arguments.Name = None,
+    rater: arguments.OnlyRater = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", dir_okay=False, metavar="FILE", help="Page to write; otherwise NAME-report.html."),
+    ] = None,
+    force: arguments.Force = False,
+) -> None:
+    """Write what was learned as one HTML page.
+
+    The page holds its pictures, needs nothing else and can be mailed. It shows the Pareto set with probabilities, what
+    drives each hidden objective, answers that are unlike the others, whether the predictions can be trusted, whether to
+    stop, and every answer.
+
+    \b
+    Examples:
+      choicebo report bread.db
+      choicebo report bread.db --rater ann --out ann.html
+    """
+    with arguments.open_study(study, name) as opened:
+        path = out or Path(f"{opened.name}-report.html")
+        arguments.require_new(path, force)
+        if opened.data(rater) is None:
+            raise InvalidInput("There are no answers yet, so there is nothing to report: choicebo pick takes some.")
+        from choicebo.cli import report_page
+
+        with waiting("Fitting the model") as progress:
+            found = opened.status(rater=rater, progress=progress)
+            posterior = opened.posterior(rater)
+        assert posterior is not None
+        with waiting("Drawing", hint=""):
+            page = report_page.page(opened, found, posterior, rater)
+    path.write_text(page, encoding="utf-8")
+    output.results().print(f"Wrote {path}", markup=False, highlight=False, soft_wrap=True)

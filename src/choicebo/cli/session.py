@@ -1,0 +1,224 @@
+"""A person's turn at the terminal: show a question, take the answer, store it, show the next."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from abc import ABC, abstractmethod
+from typing import TextIO
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+from choicebo.cli.ahead import Asker
+from choicebo.cli.cards import KEYS, Cards
+from choicebo.cli.keys import END, ENTER, Keys
+from choicebo.errors import InvalidInput
+from choicebo.study import Question, Study
+
+KEEP_SOMETHING = "Mark at least one option to keep, or s to skip."
+STOP, SKIP, UNDO, NONE = "stop", "skip", "undo", "none"
+Act = str | tuple[int, ...]
+"""What the person decided: one of the words above, or the positions kept."""
+
+
+class Turn(ABC):
+    """Questions one after the other, until the person stops."""
+
+    def __init__(self, study: Study, rater: str | None, asker: Asker) -> None:
+        self.study, self._rater, self._asker = study, rater, asker
+
+    @abstractmethod
+    def decide(self, question: Question) -> Act:
+        """Show a question and wait for what the person does."""
+
+    @abstractmethod
+    def say(self, sentence: str) -> None:
+        """Tell the person what happened."""
+
+    def run(self, limit: int | None = None) -> int:
+        """Ask until the person stops, or ``limit`` answers are given; how many were given and stand."""
+        given = 0
+        while limit is None or given < limit:
+            question = self._asker.ask()
+            self._asker.prepare(question)
+            began = time.monotonic()
+            act = self.decide(question)
+            if act == STOP:
+                break
+            if act == UNDO:
+                given -= self._undo()
+            elif act == SKIP:
+                self.study.skip(question, rater=self._rater)
+                self.say("Skipped.")
+            else:
+                kept = () if act == NONE else act
+                assert not isinstance(kept, str)
+                self.study.tell(question, kept, rater=self._rater, seconds=round(time.monotonic() - began, 1))
+                given += 1
+                self.say(f"Kept {_listed(kept)}." if kept else "None of them.")
+        return max(given, 0)
+
+    def why(self, question: Question) -> str:
+        """Why these options, in some sentences."""
+        answers = self.study.n_answers
+        told = f"{question.reason} So far there {'is 1 answer' if answers == 1 else f'are {answers} answers'}"
+        if question.latent_dim is None:
+            return f"{told}."
+        objectives = "1 hidden objective" if question.latent_dim == 1 else f"{question.latent_dim} hidden objectives"
+        return f"{told}, explained by {objectives}."
+
+    def cards(self, question: Question, blocks: bool = True) -> Cards:
+        """The options of a question, ready to be shown."""
+        return Cards(self.study.space, question.options, question.new, self.study.baseline, blocks)
+
+    def _undo(self) -> int:
+        """Take the latest act back; 1 if it was an answer."""
+        try:
+            taken = self.study.undo(rater=self._rater)
+        except InvalidInput as error:
+            self.say(str(error))
+            return 0
+        numbers = sorted({past.question for past in taken if past.question is not None})
+        self.say(f"Taken back: question {numbers[0]}." if numbers else "Taken back: choices made elsewhere.")
+        return int(any(past.kind in ("answer", "correction") for past in taken))
+
+
+class Session(Turn):
+    """A table of options, and single keys."""
+
+    def __init__(
+        self, study: Study, rater: str | None, asker: Asker, keys: Keys, console: Console | None = None
+    ) -> None:
+        super().__init__(study, rater, asker)
+        self._keys, self._console = keys, console or Console()
+        self._blocks = (self._console.encoding or "").lower().startswith("utf")
+
+    def say(self, sentence: str) -> None:
+        """Print a sentence below the table."""
+        self._console.print(Text(sentence, style="dim"))
+
+    def decide(self, question: Question) -> Act:
+        """Show the table and read keys until one of them decides."""
+        cards = self.cards(question, self._blocks)
+        kept: set[int] = set()
+        self._keys.forget()
+        self._console.print()
+        self._console.print(Text(f"Question {question.number}", style="bold").append(f"  {self.study.question}"))
+        table_moves = self._fits(cards)
+        if not table_moves:
+            self._console.print(cards.table((), self._console.width))
+        with self._live(self._shown(cards, kept, "", table_moves)) as live:
+            while True:
+                decided, hint = self._press(self._keys.read(), kept, cards, question)
+                if live is not None:
+                    live.update(self._shown(cards, kept, hint, table_moves), refresh=True)
+                elif hint:
+                    self.say(hint)
+                if decided is not None:
+                    return decided
+
+    def _press(self, key: str, kept: set[int], cards: Cards, question: Question) -> tuple[Act | None, str]:
+        """What a key does: a decision, if it is one, and a hint for the person."""
+        place = KEYS.find(key) if key and key != ENTER else -1
+        if 0 <= place < len(question.options):
+            kept ^= {place}
+            return None, ""
+        match key:
+            case "q" | "":
+                return STOP, ""
+            case "s":
+                return SKIP, ""
+            case "u":
+                return UNDO, ""
+            case "?":
+                return None, self.why(question)
+            case "0":
+                return (NONE, "") if cards.baseline else (None, "This study names nothing to fall back on: s skips.")
+            case "\n":
+                return (tuple(sorted(kept)), "") if kept else (None, KEEP_SOMETHING)
+            case " ":
+                return None, ""
+        return None, f"{key!r} is no key here." if key.isprintable() else ""
+
+    def _live(self, shown: RenderableType) -> contextlib.AbstractContextManager[Live | None]:
+        """What is drawn anew at each key; where nothing can be drawn anew, it is shown once."""
+        if not self._console.is_terminal:
+            self._console.print(shown)
+            return contextlib.nullcontext()
+        return Live(shown, console=self._console, auto_refresh=False, vertical_overflow="visible")
+
+    def _fits(self, cards: Cards) -> bool:
+        """Whether the table can be drawn anew at each key: it must be seen as a whole, with the lines below."""
+        if not self._console.is_terminal:
+            return False
+        lines = self._console.render_lines(cards.table((), self._console.width))
+        return len(lines) + 6 <= self._console.height
+
+    def _shown(self, cards: Cards, kept: set[int], hint: str, with_table: bool) -> RenderableType:
+        marks = Text("Keep: ")
+        for place, key in enumerate(KEYS[: len(cards.options)]):
+            marks.append(f"[{key}]" if place in kept else f" {key} ", style="bold green" if place in kept else "")
+        keys = "   Enter done  s skip  u undo  ? why  q stop"
+        marks.append(keys + ("  0 none of these" if cards.baseline else ""), style="dim")
+        parts: list[RenderableType] = [cards.table(kept, self._console.width)] if with_table else []
+        parts.append(marks)
+        if hint:
+            parts.append(Text(hint, style="yellow"))
+        return Group(*parts)
+
+
+class PlainSession(Turn):
+    """Lines in and lines out, in the order in which a screen reader reads them."""
+
+    def __init__(self, study: Study, rater: str | None, asker: Asker, stream: TextIO) -> None:
+        super().__init__(study, rater, asker)
+        self._stream = stream
+
+    def say(self, sentence: str) -> None:
+        """Print a line."""
+        print(sentence, flush=True)  # noqa: T201
+
+    def decide(self, question: Question) -> Act:
+        """Read the options out and take lines until one of them decides."""
+        self.say("")
+        self.say(f"Question {question.number}. {self.study.question}")
+        for line in self.cards(question).lines():
+            self.say(line)
+        none = ", 0 for none of these" if self.study.baseline else ""
+        self.say(f"Type the numbers to keep, such as 1 3; or s to skip, u to undo{none}, ? for why, q to stop.")
+        while True:
+            line = self._stream.readline()
+            act, reply = self._understand(line, question)
+            if reply:
+                self.say(reply)
+            if act is not None:
+                return act
+
+    def _understand(self, line: str, question: Question) -> tuple[Act | None, str]:
+        words = line.lower().replace(",", " ").split()
+        match words:
+            case []:
+                return (STOP, "") if line == END else (None, KEEP_SOMETHING)
+            case ["q" | "quit" | "stop" | "exit"]:
+                return STOP, ""
+            case ["s" | "skip"]:
+                return SKIP, ""
+            case ["u" | "undo"]:
+                return UNDO, ""
+            case ["?" | "why" | "help"]:
+                return None, self.why(question)
+            case ["0" | "none"]:
+                if self.study.baseline:
+                    return NONE, ""
+                return None, "This study names nothing to fall back on: type s to skip."
+        shown = len(question.options)
+        places = [int(word) - 1 if word.isascii() and word.isdigit() else KEYS.find(word) for word in words]
+        if not all(0 <= place < shown for place in places):
+            return None, f"Not understood: {line.strip()!r}. Type numbers from 1 to {shown}, such as 1 3."
+        return tuple(sorted(set(places))), ""
+
+
+def _listed(kept: tuple[int, ...]) -> str:
+    return ", ".join(KEYS[place] for place in kept)

@@ -1,0 +1,141 @@
+"""``choicebo status``: where a study stands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from choicebo.cli import arguments, output
+from choicebo.cli.waiting import waiting
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from choicebo.optimizer import ParetoOption
+    from choicebo.study import Status, Study, StudyInfo
+
+
+def status(
+    study: arguments.Address,
+    name: arguments.Name = None,
+    rater: arguments.OnlyRater = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Do not fit the model: counts only, at once.")] = False,
+    json: arguments.Json = False,
+) -> None:
+    """Where a study stands, and whether to go on.
+
+    Shows the answers, the number of hidden objectives, the Pareto set, surprising answers, and whether to stop. The
+    Pareto set holds the options that probably no other one beats, with that probability. If the database holds several
+    studies and no --name is given, they are listed.
+
+    \b
+    Examples:
+      choicebo status bread.db
+      choicebo status bread.db --rater ann
+      choicebo status bread.db --json | jq .pareto_set[0]
+    """
+    from choicebo.study import Study
+
+    if name is None:
+        studies = Study.list(study)
+        if len(studies) > 1:
+            _list(studies, json)
+            return
+    with arguments.open_study(study, name) as opened:
+        with waiting("Fitting the model") as progress:
+            found = opened.status(rater=rater, insight=not quick, progress=progress)
+        if json:
+            output.print_json(found.to_dict())
+        else:
+            show(opened, found)
+
+
+def show(study: Study, found: Status) -> None:
+    """Print a status."""
+    from rich.text import Text
+
+    console = output.results()
+    console.print(Text(found.name, style="bold").append(f"  {found.question}", style="not bold"))
+    console.print(_counts(found))
+    if found.latent_dim is not None:
+        console.print(_objectives(found), highlight=False)
+    for problem in found.diagnostics:
+        output.warn(problem)
+    if found.pareto_set:
+        console.print(f"Options that probably no other one beats: {len(found.pareto_set)}", style="bold")
+        console.print(_pareto_table(study, found.pareto_set, console))
+    for each in found.surprising:
+        console.print(_surprise(each), style="yellow", markup=False, highlight=False)
+    if found.advice is not None:
+        console.print(found.advice.sentence, markup=False, highlight=False, style="bold")
+
+
+def _pareto_table(study: Study, found: tuple[ParetoOption, ...], console: Console, most: int = 20) -> Any:
+    """The probable Pareto set with its probabilities as a table."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from choicebo.cli.cards import bar
+    from choicebo.cli.fields import fields_of, title_of
+
+    blocks = (console.encoding or "").lower().startswith("utf")
+    table = Table(border_style="dim")
+    table.add_column("probability", no_wrap=True)
+    shown = fields_of(study.space)
+    titled = any(title_of(study.space, each.option) for each in found)
+    for heading in (["name"] if titled else []) + [field.heading for field in shown]:
+        table.add_column(heading, overflow="fold")
+    for each in found[:most]:
+        share = Text(f"{each.probability:4.0%} ").append(bar(each.probability, 6, blocks), style="cyan")
+        name = [title_of(study.space, each.option)] if titled else []
+        table.add_row(share, *name, *(field.text(each.option.get(field.name)) for field in shown))
+    if len(found) > most:
+        table.caption = f"and {len(found) - most} more: choicebo export ... pareto"
+    return table
+
+
+def _counts(found: Status) -> str:
+    parts = [f"[bold]{found.answers}[/bold] answers", f"{found.options_shown} options shown"]
+    for count, words in ((found.skips, "skipped"), (found.retracted, "retracted"), (found.open_questions, "open")):
+        if count:
+            parts.append(f"{count} {words}")
+    if len(found.raters) > 1:
+        parts.append(f"by {len(found.raters)} people")
+    return ", ".join(parts)
+
+
+def _objectives(found: Status) -> str:
+    number = "1 hidden objective" if found.latent_dim == 1 else f"{found.latent_dim} hidden objectives"
+    reason = found.latent_dim_history[-1]["reason"] if found.latent_dim_history else ""
+    return f"Explained by {number}. {reason}".rstrip()
+
+
+def _surprise(each: Any) -> str:
+    past = each.past
+    called = (
+        f"The answer to question {past.question}" if past.question is not None else f"The choice added as {past.id}"
+    )
+    return f"{called} is unlike the others ({each.probability:.0%} to be expected): you may want to look at it again."
+
+
+def _list(studies: tuple[StudyInfo, ...], json: bool) -> None:
+    if json:
+        output.print_json(
+            [
+                {"name": s.name, "question": s.question, "created_at": s.created_at.isoformat(), "answers": s.answers}
+                for s in studies
+            ]
+        )
+        return
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title="Studies here; choose one with --name", title_justify="left", border_style="dim")
+    for heading in ("name", "answers", "people", "created", "question"):
+        table.add_column(heading)
+    for each in studies:
+        table.add_row(
+            Text(each.name), str(each.answers), str(each.raters), f"{each.created_at:%Y-%m-%d}", Text(each.question)
+        )
+    output.results().print(table)

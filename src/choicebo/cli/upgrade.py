@@ -1,0 +1,28 @@
+"""``choicebo upgrade``: bring the tables of a database up to date."""
+
+from __future__ import annotations
+
+from choicebo.cli import arguments, output
+from choicebo.cli.waiting import waiting
+
+
+def upgrade(study: arguments.Address, json: arguments.Json = False) -> None:
+    """Bring the tables of a database up to date.
+
+    For a database that an older choicebo made; make a copy first.
+    Nothing else changes a database by itself: a study that needs this says so when it is opened.
+
+    \b
+    Examples:
+      cp bread.db bread-before.db && choicebo upgrade bread.db
+      choicebo upgrade postgresql://ann@server/studies
+    """
+    from choicebo.study import upgrade as apply
+
+    with waiting("Upgrading", hint=""):
+        applied = apply(study)
+    if json:
+        output.print_json({"applied": list(applied)})
+    else:
+        words = "\n".join(f"Applied {step}" for step in applied) or "Up to date already: nothing was changed."
+        output.results().print(words, markup=False, highlight=False)

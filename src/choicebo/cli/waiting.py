@@ -1,0 +1,47 @@
+"""What a person sees while something takes longer than a second."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from choicebo.cli import output
+
+PATIENCE = 4.0
+"""Seconds after which a wait is explained."""
+COMPILING = "A model of a new size is compiled first, which can take a minute or two; after that it takes seconds."
+
+Report = Callable[[str, float], None]
+
+
+@contextlib.contextmanager
+def waiting(what: str, hint: str = COMPILING) -> Iterator[Report]:
+    """Show what is being waited for; yields the ``progress`` of a fit.
+
+    A terminal gets a bar that vanishes at the end; anywhere, a long wait is explained in one line.
+    """
+    console = output.notes()
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(what, total=None)
+
+        def explain() -> None:
+            bar.console.print(f"{what}. {hint}".strip(), style="dim", markup=False, highlight=False, soft_wrap=True)
+
+        timer = threading.Timer(PATIENCE, explain)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield lambda stage, fraction: bar.update(
+                task, description=f"{what}: {stage}", total=1.0, completed=fraction
+            )
+        finally:
+            timer.cancel()

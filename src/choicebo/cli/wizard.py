@@ -1,0 +1,253 @@
+"""``choicebo new`` without files: a study by question and answer, with a preview after each parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from rich.console import Console
+from rich.table import Table
+
+from choicebo.cli.cards import Cards
+from choicebo.cli.new import read_catalogue
+from choicebo.errors import ChoiceboError, InvalidInput
+from choicebo.space import Catalogue, Categorical, Fixed, Integer, Ordinal, Parameter, Real, Space
+from choicebo.space.study_file import QUESTION
+from choicebo.study import Study
+
+T = TypeVar("T")
+
+_KINDS = {
+    "1": "a number, such as a temperature",
+    "2": "a whole number, such as a count",
+    "3": "one of some values in an order, such as small, medium, large",
+    "4": "one of some values without an order, such as a colour",
+    "5": "always the same value",
+}
+_YES, _NO = ("y", "yes"), ("n", "no")
+
+
+class Wizard:
+    """Asks for everything a study needs. A wrong answer is explained and asked for again."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        self._console = console or Console()
+
+    def create(self, address: str | None, name: str | None, settings: dict[str, Any]) -> tuple[str, Study]:
+        """Ask, show a preview, and create the study; its address and the study."""
+        self._say("A new study. Enter takes the suggestion in [brackets]; Ctrl-C leaves without creating anything.")
+        name = name or self._ask("Name of the study", _text, default=Path(address).stem if address else None)
+        address = address or self._ask("File to keep it in", _free_file, default=f"{name}.db")
+        settings.setdefault("question", self._ask("Question to ask", _text, default=QUESTION))
+        space = self._space()
+        if "query_size" not in settings:
+            settings["query_size"] = self._ask(
+                "Options to show at once", lambda text: _count(text, space.size), default=str(min(5, space.size))
+            )
+        baseline = self._baseline(space)
+        self._preview(space, settings["query_size"], baseline)
+        if not self._confirm("Create this study?", default=True):
+            raise InvalidInput("Nothing was created.")
+        return address, Study.create(address, name, space, baseline=baseline, folder=Path.cwd(), **settings)
+
+    def _space(self) -> Space | Catalogue:
+        table = self._ask(
+            "Is there a table (CSV) of everything you can offer? Its path, or Enter to describe options by parameters",
+            lambda text: read_catalogue(Path(text)) if text else None,
+            default="",
+        )
+        if table is not None:
+            self._say(
+                f"{table.size} rows; described by {', '.join(dict.fromkeys(c.parameter for c in table.columns))}."
+            )
+            return table
+        parameters = self._parameters()
+        while True:
+            rules = self._constraints(parameters)
+            try:
+                return Space(parameters, rules)
+            except ChoiceboError as error:
+                self._complain(error)
+
+    def _parameters(self) -> list[Parameter | Fixed]:
+        self._say("\nWhat can be varied? Give the parameters one by one.")
+        found: list[Parameter | Fixed] = []
+        while True:
+            varying = any(not isinstance(parameter, Fixed) for parameter in found)
+            text = "Name of the next parameter (Enter: that is all)" if varying else "Name of a parameter"
+            name = self._ask(text, str.strip if varying else _text, default="" if varying else None)
+            if not name:
+                return found
+            if name in [parameter.name for parameter in found]:
+                self._say(f"There is a parameter {name!r} already: give another name.", "yellow")
+                continue
+            found.append(self._parameter(name))
+            self._console.print(_overview(found))
+
+    def _parameter(self, name: str) -> Parameter | Fixed:
+        for key, words in _KINDS.items():
+            self._say(f"  {key}  {words}")
+        kind = self._ask(f"What is {name}?", lambda text: _one_of(text, tuple(_KINDS)), default="1")
+        while True:
+            try:
+                return self._details(name, kind)
+            except ChoiceboError as error:
+                self._complain(error)
+
+    def _details(self, name: str, kind: str) -> Parameter | Fixed:
+        if kind == "5":
+            return Fixed(name, self._ask(f"Value of {name}", _value))
+        if kind in ("3", "4"):
+            values = self._ask(f"Values of {name}, separated by commas", _values)
+            return Ordinal(name, values) if kind == "3" else Categorical(name, values)
+        read = _number if kind == "1" else _whole
+        low = self._ask(f"Least value of {name}", read)
+        high = self._ask(f"Greatest value of {name}", read)
+        unit = self._ask("Unit (Enter: none)", str.strip, default="")
+        # Only where a range spans ratios does a log scale change anything that a person would notice.
+        log = (
+            low > 0 and high / low >= 20 and self._confirm("Do equal ratios matter equally (log scale)?", default=False)
+        )
+        if kind == "1":
+            return Real(name, low, high, log=log, unit=unit)
+        return Integer(name, int(low), int(high), log=log, unit=unit)
+
+    def _constraints(self, parameters: list[Parameter | Fixed]) -> list[str]:
+        rules: list[str] = []
+        first = next((p.name for p in parameters if isinstance(p, (Real, Integer))), None)
+        example = f", such as {first} <= {getattr(parameters[0], 'high', 10):g}" if first == parameters[0].name else ""
+        while True:
+            rule = self._ask(
+                f"A rule that all options must obey{example} (Enter: none)"
+                if not rules
+                else "Another rule (Enter: none)",
+                str.strip,
+                default="",
+            )
+            if not rule:
+                return rules
+            try:
+                Space(parameters, [*rules, rule])
+            except ChoiceboError as error:
+                self._complain(error)
+            else:
+                rules.append(rule)
+
+    def _baseline(self, space: Space | Catalogue) -> dict[str, Any] | None:
+        if not self._confirm("Is there an option that people have today, to compare with?", default=False):
+            return None
+        if isinstance(space, Catalogue):
+            keys = {str(key): key for key in space.keys}
+            return self._ask(f"Its {space.key}", lambda text: space.validate(keys.get(text, text)))
+        while True:
+            option = {p.name: self._ask(p.name, lambda text, p=p: p.check(_value(text))) for p in space.parameters}  # type: ignore[misc]
+            broken = space.violated(option)
+            if not broken:
+                return space.validate(option)
+            self._say(f"That breaks the rule {broken[0]!r}.", "yellow")
+
+    def _preview(self, space: Space | Catalogue, size: int, baseline: dict[str, Any] | None) -> None:
+        self._say("\nA question will look like this:")
+        options = space.decode(space.sobol(min(size, 5)))
+        blocks = (self._console.encoding or "").lower().startswith("utf")
+        self._console.print(Cards(space, options, (), baseline, blocks).table((), self._console.width))
+
+    def _ask(self, text: str, read: Callable[[str], T], default: str | None = None) -> T:
+        """Ask until the answer can be read."""
+        suggestion = f" [{default}]" if default else ""
+        while True:
+            try:
+                given = self._console.input(f"{text}{suggestion}: ", markup=False)
+            except EOFError:
+                raise InvalidInput("The input ended before the study was complete: nothing was created.") from None
+            if not given.strip() and default is not None:
+                given = default
+            try:
+                return read(given.strip())
+            except ChoiceboError as error:
+                self._complain(error)
+
+    def _confirm(self, text: str, default: bool) -> bool:
+        answer = self._ask(
+            f"{text} (y/n)", lambda given: _one_of(given.lower(), (*_YES, *_NO)), "y" if default else "n"
+        )
+        return answer in _YES
+
+    def _say(self, text: str, style: str = "") -> None:
+        self._console.print(text, style=style, markup=False, highlight=False)
+
+    def _complain(self, error: Exception) -> None:
+        self._say(" ".join(str(error).split()), "yellow")
+
+
+def _overview(parameters: list[Parameter | Fixed]) -> Table:
+    table = Table(title="So far", title_justify="left", show_header=False, border_style="dim")
+    for parameter in parameters:
+        if isinstance(parameter, Fixed):
+            words = f"always {parameter.value}"
+        elif isinstance(parameter, (Real, Integer)):
+            whole = "whole numbers, " if isinstance(parameter, Integer) else ""
+            words = f"{whole}{parameter.low:g} to {parameter.high:g} {parameter.unit}" + (
+                " (log)" if parameter.log else ""
+            )
+        else:
+            words = (" < " if isinstance(parameter, Ordinal) else ", ").join(map(str, parameter.values))  # type: ignore[attr-defined]
+        table.add_row(parameter.name, words)
+    return table
+
+
+def _text(given: str) -> str:
+    if not given:
+        raise InvalidInput("Give a text that is not empty.")
+    return given
+
+
+def _number(given: str) -> float:
+    try:
+        return float(given.replace(",", "."))
+    except ValueError:
+        raise InvalidInput(f"{given!r} is not a number: give one such as 12 or 0.5.") from None
+
+
+def _whole(given: str) -> float:
+    number = _number(given)
+    if not number.is_integer():
+        raise InvalidInput(f"{given!r} is not a whole number.")
+    return number
+
+
+def _value(given: str) -> Any:
+    """A number if it looks like one, else the text."""
+    try:
+        number = float(_text(given))
+    except ValueError:
+        return given
+    return int(number) if number.is_integer() and "." not in given else number
+
+
+def _values(given: str) -> list[Any]:
+    """Listed values: numbers only if all are numbers."""
+    parts = [part.strip() for part in given.split(",") if part.strip()]
+    values = [_value(part) for part in parts]
+    return parts if any(isinstance(value, str) for value in values) else values
+
+
+def _one_of(given: str, accepted: tuple[str, ...]) -> str:
+    if given not in accepted:
+        raise InvalidInput(f"{given!r} is none of the answers: give {', '.join(accepted)}.")
+    return given
+
+
+def _count(given: str, most: float) -> int:
+    number = _whole(given)
+    most = min(12, most)
+    if not 2 <= number <= most:
+        raise InvalidInput(f"{given} cannot be shown at once: give 2 to {int(most)}.")
+    return int(number)
+
+
+def _free_file(given: str) -> str:
+    if "://" not in _text(given) and Path(given).is_dir():
+        raise InvalidInput(f"{given} is a folder: give the name of a file in it.")
+    return given

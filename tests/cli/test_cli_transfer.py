@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+import tomllib
+
+import pytest
+
+from choicebo.cli import doctor
+from choicebo.study import Study
+
+
+def test_an_exported_study_is_imported_as_it_was(run, answered, tmp_path):
+    assert run("export", answered, "--out", "bread.json").exit_code == 0
+    result = run("import", "new.db", "bread.json", "--json")
+    assert json.loads(result.stdout) == {"study": "bread", "imported": "study", "count": 7}
+    with Study.open(answered) as before, Study.open("new.db") as after:
+        assert after.history() == before.history()
+    again = run("import", "new.db", "bread.json", "--name", "second")
+    assert again.exit_code == 0
+    assert "7 answers" in again.stdout
+
+
+def test_tables_go_to_stdout(run, answered):
+    answers = list(csv.DictReader(io.StringIO(run("export", answered, "answers").stdout)))
+    assert len(answers) == 21
+    assert sum(int(row["kept"]) for row in answers) == 7
+    options = list(csv.DictReader(io.StringIO(run("export", answered, "options").stdout)))
+    assert {"minutes", "flour", "shown", "kept"} <= set(options[0])
+    pareto = list(csv.DictReader(io.StringIO(run("export", answered, "pareto").stdout)))
+    assert len(pareto) == len(options)
+
+
+def test_the_study_file_of_a_study_creates_another_like_it(run, answered, tmp_path):
+    text = run("export", answered, "file").stdout
+    assert tomllib.loads(text)["study"]["question"] == "Which loaves?"
+    (tmp_path / "again.toml").write_text(text, encoding="utf-8")
+    assert run("new", "again.db", "--space", "again.toml").exit_code == 0
+    with Study.open(answered) as before, Study.open("again.db") as after:
+        assert (after.space, after.question) == (before.space, before.question)
+
+
+def test_choices_of_one_study_can_be_added_to_another(run, answered, bread, tmp_path):
+    assert run("export", answered, "choices", "-o", "choices.json").exit_code == 0
+    result = run("import", bread, "choices.json", "--rater", "owner")
+    assert "Imported 7 choices" in result.stdout
+    with Study.open(bread) as study:
+        assert study.n_answers == 7
+
+
+def test_comparisons_are_recognised_and_a_bad_row_is_named(run, bread, tmp_path):
+    header = "winner.minutes,winner.flour,loser.minutes,loser.flour\n"
+    (tmp_path / "pairs.csv").write_text(header + "12,rye,30,wheat\n8,rye,31,wheat\n")
+    assert "Imported 2 pairs" in run("import", bread, "pairs.csv").stdout
+    (tmp_path / "bad.csv").write_text(header + "12,rye,30,wheat\n99,rye,31,wheat\n")
+    refused = run("import", bread, "bad.csv")
+    assert refused.exit_code == 1
+    assert "Line 3" in refused.stderr
+    with Study.open(bread) as study:
+        assert study.n_answers == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "said"), [(b"{broken", "not JSON"), (b"\xff\xfe\x00", "UTF-8"), (b'{"format": "other"}', "format")]
+)
+def test_a_file_that_is_none_of_ours_is_one_line(run, bread, tmp_path, content, said):
+    (tmp_path / "file").write_bytes(content)
+    result = run("import", bread, "file")
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+    assert said in result.stderr
+
+
+def test_bad_use_of_export_and_import_exits_with_2(run, bread, tmp_path):
+    assert run("export", bread, "everything").exit_code == 2
+    assert run("import", bread, "missing.json").exit_code == 2
+    (tmp_path / "s.json").write_text('{"format": "choicebo-study"}')
+    assert run("import", bread, "s.json", "--rater", "ann").exit_code == 2
+
+
+def test_nothing_is_written_over_unasked(run, answered, tmp_path):
+    (tmp_path / "bread.json").write_text("mine")
+    assert run("export", answered, "-o", "bread.json").exit_code == 1
+    assert run("export", answered, "-o", "bread.json", "--force").exit_code == 0
+    assert json.loads((tmp_path / "bread.json").read_text())["format"] == "choicebo-study"
+
+
+def test_choices_of_a_study_without_answers_cannot_be_exported(run, bread):
+    result = run("export", bread, "choices")
+    assert result.exit_code == 1
+    assert "no answers yet" in result.stderr
+
+
+def test_upgrade_says_what_it_did(run, bread):
+    assert "Up to date" in run("upgrade", bread).stdout
+    assert json.loads(run("upgrade", bread, "--json").stdout) == {"applied": []}
+
+
+def test_debug_shows_the_traceback(run):
+    result = run("--debug", "status", "none.db")
+    assert result.exit_code == 1
+    assert type(result.exception).__name__ == "StorageError"
+
+
+def test_doctor_looks_at_everything_and_at_the_database(run, bread, monkeypatch, tmp_path):
+    monkeypatch.setenv("CHOICEBO_CACHE", str(tmp_path / "cache"))
+    findings = {each["what"]: each for each in json.loads(run("doctor", bread, "--json").stdout)["findings"]}
+    assert {"choicebo", "Python", "libraries", "extras", "BLAS threads", "compiler", "compile cache"} <= set(findings)
+    assert "double precision" in findings["compiler"]["found"]
+    assert str(tmp_path) in findings["compile cache"]["found"]
+    assert "bread (0 answers)" in findings["database"]["found"]
+
+
+def test_doctor_exits_with_1_and_says_what_to_do(run, monkeypatch):
+    found = run("doctor", "none.db")
+    assert found.exit_code == 1
+    assert "PROBLEM" in found.stdout
+    assert "There is no file" in found.stdout
+    monkeypatch.setattr(doctor, "_NEEDED", ("numpy", "no-such-library"))
+    assert "no-such-library" in run("doctor").stdout
