@@ -1,0 +1,201 @@
+"""What goes in and out of the API."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from choicebo.space.study_file import QUESTION
+from choicebo.study import Answer, Past, Question, Rater, StudyInfo
+
+Option = dict[str, Any]
+Positions = Annotated[list[Annotated[int, Field(ge=0, le=11)]], Field(max_length=12)]
+
+
+class _Out(BaseModel):
+    model_config = ConfigDict(from_attributes=True)
+
+
+class _In(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class ErrorOut(_Out):
+    """What went wrong, in a sentence."""
+
+    error: str
+
+
+class StudyOut(_Out):
+    """A study in the list."""
+
+    name: str
+    question: str
+    created_at: datetime
+    answers: int
+    raters: int
+
+    @classmethod
+    def of(cls, info: StudyInfo) -> StudyOut:
+        """The record of a study."""
+        return cls.model_validate(info)
+
+
+class StudyDetail(_Out):
+    """What a study asks, and about what."""
+
+    name: str
+    question: str
+    created_at: datetime
+    answers: int
+    raters_mode: str
+    space: dict[str, Any] = Field(description="As `Space.to_dict()` or `Catalogue.to_dict()` writes it.")
+    settings: dict[str, Any]
+    baseline: Option | None
+    shown_as: str = Field(description="bars, svg or image")
+
+
+class ShowIn(_In):
+    """How options are shown."""
+
+    kind: Literal["bars", "svg"] = "bars"
+    template: Annotated[str, Field(max_length=64_000)] | None = None
+
+
+class StudyIn(_In):
+    """A new study."""
+
+    name: str = Field(min_length=1, max_length=100)
+    space: dict[str, Any] = Field(description="As `Space.to_dict()` or `Catalogue.to_dict()` writes it.")
+    question: str = Field(default=QUESTION, min_length=1, max_length=300)
+    show: ShowIn = ShowIn()
+    baseline: Option | None = None
+    raters: Literal["together", "separate"] = "together"
+    settings: dict[str, Any] = Field(default_factory=dict, description="Keyword arguments of `ChoiceOptimizer`.")
+
+
+class QuestionOut(_Out):
+    """Some options in the order in which they are to be shown."""
+
+    number: int
+    rater: str
+    options: list[Option]
+    new: list[bool]
+    reason: str
+    strategy: str
+    latent_dim: int | None
+    asked_at: datetime
+    state: Literal["open", "answered", "skipped", "retracted"]
+    kept: list[int] | None
+
+    @classmethod
+    def of(cls, question: Question) -> QuestionOut:
+        """The record of a question."""
+        return cls.model_validate(question)
+
+
+class Thinking(_Out):
+    """The question is being computed: ask again in a moment."""
+
+    thinking: Literal[True] = True
+
+
+class AnswerIn(_In):
+    """Which options were kept."""
+
+    kept: Positions = Field(description="Positions in `options`; none means that the baseline beats them all.")
+    seconds: Annotated[float, Field(ge=0, le=86400)] | None = None
+    correction: bool = False
+
+
+class AnswerOut(_Out):
+    """The receipt of something that is stored."""
+
+    id: int
+    question: int | None
+    kind: str
+    kept: list[int]
+    rater: str
+    at: datetime
+    seconds: float | None
+    repeated: bool
+
+    @classmethod
+    def of(cls, answer: Answer) -> AnswerOut:
+        """The record of a receipt."""
+        return cls.model_validate(answer)
+
+
+class AdditionIn(_In):
+    """A choice made elsewhere."""
+
+    shown: Annotated[list[Option | str | int], Field(min_length=2, max_length=12)]
+    kept: Positions
+
+
+class PastOut(_Out):
+    """An answer, a skip or a choice made elsewhere, as it looked."""
+
+    id: int
+    question: int | None
+    kind: str
+    options: list[Option]
+    kept: list[int]
+    rater: str
+    at: datetime
+    seconds: float | None
+    state: str
+
+    @classmethod
+    def of(cls, past: Past) -> PastOut:
+        """The record of the past."""
+        return cls.model_validate(past)
+
+
+class ParetoOut(_Out):
+    """An option that probably no other one beats."""
+
+    option: Option
+    probability: float
+
+
+class ResultOut(_Out):
+    """What is known."""
+
+    answers: int
+    latent_dim: int | None
+    pareto_set: list[ParetoOut]
+    objectives: list[str] = Field(description="What drives each hidden objective, in a sentence.")
+    advice: str | None
+    stop: bool | None
+    diagnostics: list[str]
+
+
+class RaterIn(_In):
+    """Somebody to invite."""
+
+    name: str = Field(min_length=1, max_length=200)
+
+
+class RaterOut(_Out):
+    """Somebody who answers."""
+
+    name: str
+    answers: int
+    open_questions: int
+    last_seen: datetime | None
+
+    @classmethod
+    def of(cls, rater: Rater) -> RaterOut:
+        """The record of a rater."""
+        return cls.model_validate(rater)
+
+
+class TokenOut(_Out):
+    """A rater's token; it is shown only here."""
+
+    rater: str
+    token: str
+    path: str = Field(description="Where the rater's browser is to go on this server.")

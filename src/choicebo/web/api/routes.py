@@ -1,0 +1,242 @@
+"""The routes of the API. They do what the pages do, for other clients."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path, Query
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from choicebo.space import from_dict
+from choicebo.space.study_file import Show
+from choicebo.study import Past, StudyError, StudyNotFound
+from choicebo.web.access import NotAllowed, Visitor
+from choicebo.web.addresses import name_of
+from choicebo.web.api.models import (
+    AdditionIn,
+    AnswerIn,
+    AnswerOut,
+    ErrorOut,
+    ParetoOut,
+    PastOut,
+    QuestionOut,
+    RaterIn,
+    RaterOut,
+    ResultOut,
+    StudyDetail,
+    StudyIn,
+    StudyOut,
+    Thinking,
+    TokenOut,
+)
+from choicebo.web.context import Seat, access_of, desk_of, render
+
+DESCRIPTION = (
+    "Questions and answers of choicebo studies for other clients. Send the owner's or a rater's token as "
+    "`Authorization: Bearer TOKEN`; a server that only this machine can reach needs none. Answers are idempotent: the same "
+    "one sent twice is one. A slash or percent sign in the name of a study is escaped once more in the path."
+)
+_LONGEST_WAIT = 60.0
+
+errors: dict[int | str, dict[str, Any]] = {
+    code: {"model": ErrorOut, "description": words}
+    for code, words in {
+        400: "Not accepted; the sentence says what is.",
+        401: "No token, or one that is not for this.",
+        404: "There is none.",
+        409: "Another answer or study is there.",
+        422: "Not of the right form.",
+        429: "Too many wrong tokens.",
+        503: "The database cannot be reached.",
+    }.items()
+}
+router = APIRouter(prefix="/api/v1", responses=errors)
+
+Number = Annotated[int, Path(ge=1, le=2**31)]
+Wait = Annotated[float, Query(ge=0, le=_LONGEST_WAIT, description="Seconds to wait for what is being computed.")]
+
+
+def sitting(request: Request, name: Annotated[str, Path(description="The name of a study.")]) -> Seat:
+    """The study in the path, and who calls."""
+    study = name_of(name)
+    visitor = access_of(request).bearer(request, study)
+    return Seat(desk_of(request).study(study), visitor)
+
+
+def owner_sitting(found: Annotated[Seat, Depends(sitting)]) -> Seat:
+    """The study in the path, for its owner."""
+    if not found.visitor.is_owner:
+        raise NotAllowed("This is for the owner of the study.")
+    return found
+
+
+def owner(request: Request) -> Visitor:
+    """The owner."""
+    return access_of(request).bearer(request, None)
+
+
+Sitting = Annotated[Seat, Depends(sitting)]
+OwnerSitting = Annotated[Seat, Depends(owner_sitting)]
+Owner = Annotated[Visitor, Depends(owner)]
+
+
+@router.get("/docs", include_in_schema=False)
+def documentation(request: Request) -> Response:
+    """The API as a page."""
+    return render(request, "api.html", schema=request.app.openapi())
+
+
+@router.get("/studies", summary="All studies")
+def studies(request: Request, visitor: Owner) -> list[StudyOut]:
+    """Oldest first."""
+    return [StudyOut.of(info) for info in desk_of(request).list()]
+
+
+@router.post("/studies", summary="Create a study", status_code=201)
+def create(request: Request, visitor: Owner, given: StudyIn) -> StudyDetail:
+    """A new study over a space or a catalogue."""
+    try:
+        study = desk_of(request).create(
+            name=given.name,
+            space=from_dict(given.space),
+            question=given.question,
+            show=Show(given.show.kind, given.show.template),
+            baseline=given.baseline,
+            raters=given.raters,
+            **_settings(given.settings),
+        )
+    except (TypeError, KeyError, AttributeError, OverflowError) as error:
+        raise StudyError(f"The study cannot be made of this: {error}.") from None
+    return _detail(Seat(study, visitor))
+
+
+@router.get("/studies/{name}", summary="One study")
+def study(found: Sitting) -> StudyDetail:
+    """What it asks, and about what."""
+    return _detail(found)
+
+
+@router.get("/studies/{name}/question", summary="The question to show", responses={202: {"model": Thinking}})
+def question(request: Request, found: Sitting, wait: Wait = 0.0) -> QuestionOut:
+    """The caller's open question, or the next one; 202 while it is being computed."""
+    asked = desk_of(request).question(found.study, found.rater, patience=wait)
+    return JSONResponse({"thinking": True}, 202) if asked is None else QuestionOut.of(asked)  # type: ignore[return-value]
+
+
+@router.post("/studies/{name}/questions/{number}/answer", summary="Answer")
+def answer(request: Request, found: Sitting, number: Number, given: AnswerIn) -> AnswerOut:
+    """Store which options were kept. The same again changes nothing; another answer is refused unless a correction."""
+    told = found.study.tell(number, given.kept, rater=found.rater, seconds=given.seconds, correction=given.correction)
+    desk_of(request).answered(found.study, found.rater)
+    return AnswerOut.of(told)
+
+
+@router.post("/studies/{name}/questions/{number}/skip", summary="Skip")
+def skip(request: Request, found: Sitting, number: Number) -> AnswerOut:
+    """Leave a question unanswered for good."""
+    told = found.study.skip(number, rater=found.rater)
+    desk_of(request).answered(found.study, found.rater)
+    return AnswerOut.of(told)
+
+
+@router.post("/studies/{name}/undo", summary="Undo")
+def undo(request: Request, found: Sitting) -> list[PastOut]:
+    """Take back the caller's latest answer, skip or import; its question is open again."""
+    taken = found.study.undo(rater=found.rater)
+    desk_of(request).answered(found.study, found.rater)
+    return [PastOut.of(past) for past in taken]
+
+
+@router.post("/studies/{name}/choices", summary="Add a choice made elsewhere", status_code=201)
+def add(found: Sitting, given: AdditionIn) -> AnswerOut:
+    """Options are given as objects, or by key in a catalogue."""
+    return AnswerOut.of(found.study.add(given.shown, given.kept, rater=found.rater))
+
+
+@router.get("/studies/{name}/history", summary="Every answer")
+def history(found: Sitting) -> list[PastOut]:
+    """Oldest first; a rater sees only their own."""
+    own = None if found.visitor.is_owner else found.rater
+    return [PastOut.of(past) for past in found.study.history(own)]
+
+
+@router.post("/studies/{name}/answers/{answer}/retract", summary="Retract an answer")
+def retract(found: Sitting, answer: Number) -> PastOut:
+    """It stays in the history, and is not learned from."""
+    found.study.retract(_past(found, answer))
+    return PastOut.of(_past(found, answer))
+
+
+@router.post("/studies/{name}/answers/{answer}/restore", summary="Restore an answer")
+def restore(found: Sitting, answer: Number) -> PastOut:
+    """It counts again."""
+    found.study.restore(_past(found, answer))
+    return PastOut.of(_past(found, answer))
+
+
+@router.get("/studies/{name}/result", summary="What is known", responses={202: {"model": Thinking}})
+def result(request: Request, found: OwnerSitting, wait: Wait = 0.0) -> ResultOut:
+    """The options that probably no other one beats, and what drives them; 202 while it is being computed."""
+    known = desk_of(request).result(found.study, patience=wait)
+    if known is None:
+        return JSONResponse({"thinking": True}, 202)  # type: ignore[return-value]
+    return ResultOut(
+        answers=known.answers,
+        latent_dim=known.latent_dim,
+        pareto_set=[ParetoOut(option=point.option, probability=point.probability) for point in known.best],
+        objectives=[objective.sentence for objective in known.objectives],
+        advice=None if known.advice is None else known.advice.sentence,
+        stop=None if known.advice is None else known.advice.stop,
+        diagnostics=list(known.diagnostics),
+    )
+
+
+@router.get("/studies/{name}/raters", summary="Who answers")
+def raters(found: OwnerSitting) -> list[RaterOut]:
+    """The owner first."""
+    return [RaterOut.of(rater) for rater in found.study.raters()]
+
+
+@router.post("/studies/{name}/raters", summary="Invite a rater", status_code=201)
+def invite(found: OwnerSitting, given: RaterIn) -> TokenOut:
+    """The token is shown only here."""
+    token = found.study.add_rater(given.name)
+    return TokenOut(rater=given.name.strip(), token=token, path=f"/join/{token}")
+
+
+@router.get("/studies/{name}/export", summary="The complete study")
+def export(found: OwnerSitting) -> dict[str, Any]:
+    """What `Study.import_json` reads back."""
+    return Response(found.study.export_json(), media_type="application/json")  # type: ignore[return-value]
+
+
+def _detail(found: Seat) -> StudyDetail:
+    study = found.study
+    return StudyDetail(
+        name=study.name,
+        question=study.question,
+        created_at=study.created_at,
+        answers=study.n_answers,
+        raters_mode=study.raters_mode,
+        space=study.space.to_dict(),
+        settings=study.settings,
+        baseline=study.baseline,
+        shown_as=study.show.kind,
+    )
+
+
+def _settings(given: dict[str, Any]) -> dict[str, Any]:
+    reserved = {"name", "space", "question", "show", "folder", "baseline", "raters", "executor", "url"}
+    wrong = sorted(reserved & given.keys())
+    if wrong:
+        raise StudyError(f"{wrong[0]!r} is not a setting: give it beside the settings, if at all.")
+    return given
+
+
+def _past(found: Seat, answer: int) -> Past:
+    own = None if found.visitor.is_owner else found.rater
+    past = next((past for past in found.study.history(own) if past.id == answer), None)
+    if past is None:
+        raise StudyNotFound(f"There is no answer {answer} here.")
+    return past

@@ -1,0 +1,67 @@
+"""The web app, put together."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from concurrent.futures import Executor
+from contextlib import asynccontextmanager
+
+from anyio import to_thread
+from fastapi import FastAPI
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.staticfiles import StaticFiles
+
+from choicebo import __version__
+from choicebo.web import failures
+from choicebo.web.access import Access
+from choicebo.web.api import routes as api
+from choicebo.web.context import STATIC
+from choicebo.web.desk import Desk
+from choicebo.web.guard import Guard
+from choicebo.web.pages import choose, entrance, history, raters, result, setup, studies
+from choicebo.web.settings import ServerSettings, is_loopback
+
+_THREADS = 100
+_YEAR = "public, max-age=31536000, immutable"
+
+
+def create_app(settings: ServerSettings, pool: Executor | None = None) -> FastAPI:
+    """The app of one server process; it computes in processes of its own unless a ``pool`` is given."""
+    desk = Desk(settings, pool)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        to_thread.current_default_thread_limiter().total_tokens = _THREADS
+        desk.warm()
+        yield
+        desk.close()
+
+    app = FastAPI(
+        title="choicebo",
+        version=__version__,
+        description=api.DESCRIPTION,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/api/v1/openapi.json",
+    )
+    app.state.desk = desk
+    app.state.access = Access(desk, settings.token)
+    for page in (entrance, studies, setup, choose, result, history, raters):
+        app.include_router(page.router, include_in_schema=False)
+    app.include_router(api.router)
+    app.mount("/static", _Static(directory=str(STATIC)))
+    app.add_middleware(Guard, loopback_only=settings.token is None and is_loopback(settings.host))
+    failures.add_to(app)
+    return app
+
+
+class _Static(StaticFiles):
+    """Files whose address changes with their content."""
+
+    async def get_response(self, path: str, scope: dict) -> Response:  # type: ignore[type-arg,override]
+        response = await super().get_response(path, scope)
+        if Request(scope).query_params.get("v"):
+            response.headers["Cache-Control"] = _YEAR
+        return response

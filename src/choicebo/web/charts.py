@@ -1,0 +1,184 @@
+"""The geometry of the charts on the result page; the templates draw it as SVG that can be read without seeing it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from choicebo.cli.fields import Field, describe, fields_of, plain
+from choicebo.space import Catalogue, Option, Space
+from choicebo.web.results import Point
+
+if TYPE_CHECKING:
+    from choicebo.insight.drivers import Driver
+
+_TOP, _HEIGHT, _STEP, _MARGIN = 44, 210, 118, 64
+_MOST_AXES = 12
+_SIDE, _EDGE = 360, 40
+_MOST_PAIRS = 3
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One vertical axis of the parallel coordinates."""
+
+    x: float
+    name: str
+    marks: tuple[tuple[float, str], ...]
+    """Height and text of what is written along it."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """One option in a chart."""
+
+    number: int
+    """Its number among the best, from 1; 0 for the others."""
+    label: str
+    """What a screen reader says."""
+    path: str = ""
+    x: float = 0.0
+    y: float = 0.0
+    bands: tuple[tuple[float, float, float, float], ...] = ()
+    """Lines from (x1, y1) to (x2, y2) that hold 95 % of the belief."""
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A drawing of some size."""
+
+    width: float
+    height: float
+    items: tuple[Item, ...]
+    """The best come last, so that they lie on top."""
+    axes: tuple[Axis, ...] = ()
+    x_name: str = ""
+    y_name: str = ""
+
+
+def parallel(space: Space | Catalogue, points: Sequence[Point]) -> Chart:
+    """All options as lines across one axis per parameter."""
+    fields = [field for field in fields_of(space) if _varies(field, points)][:_MOST_AXES]
+    axes, columns = [], []
+    for at, field in enumerate(fields):
+        shares, marks = _scale(space, field, [point.option for point in points])
+        axes.append(Axis(_MARGIN + at * _STEP, field.heading, tuple((_height(share), text) for share, text in marks)))
+        columns.append(shares)
+    items = []
+    for row, number in _numbered(points):
+        path = " ".join(f"{axis.x:.1f},{_height(column[row]):.1f}" for axis, column in zip(axes, columns, strict=True))
+        items.append(Item(number, _label(space, points[row], number), path))
+    width = 2 * _MARGIN + max(len(fields) - 1, 1) * _STEP + 36  # the words along the last axis need room
+    return Chart(width, _TOP + _HEIGHT + 34, tuple(items), tuple(axes))
+
+
+def scatters(space: Space | Catalogue, points: Sequence[Point]) -> tuple[Chart, ...]:
+    """The hidden objectives of all options against each other, up to three pairs; more is better on both axes."""
+    dims = len(points[0].mean)
+    if dims == 1:
+        return (_one_objective(space, points),)
+    return tuple(_pair(space, points, a, b) for a, b in list(combinations(range(dims), 2))[:_MOST_PAIRS])
+
+
+def spark(driver: Driver, width: float = 110, height: float = 34) -> tuple[str, str]:
+    """The effect of a parameter as a line and the outline of its band."""
+    low, high = float(driver.effect_lower.min()), float(driver.effect_upper.max())
+    span = (high - low) or 1.0
+    count = max(len(driver.values) - 1, 1)
+
+    def place(at: int, value: float) -> str:
+        return f"{3 + (width - 6) * at / count:.1f},{height - 3 - (height - 6) * (value - low) / span:.1f}"
+
+    line = " ".join(place(at, float(value)) for at, value in enumerate(driver.effect))
+    upper = [place(at, float(value)) for at, value in enumerate(driver.effect_upper)]
+    lower = [place(at, float(value)) for at, value in enumerate(driver.effect_lower)]
+    return line, " ".join([*upper, *reversed(lower)])
+
+
+def _pair(space: Space | Catalogue, points: Sequence[Point], a: int, b: int) -> Chart:
+    x_of, y_of = _ruler(points, a), _ruler(points, b, upwards=True)
+    items = []
+    for row, number in _numbered(points):
+        point = points[row]
+        x, y = x_of(point.mean[a]), y_of(point.mean[b])
+        bands = (
+            (x_of(point.lower[a]), y, x_of(point.upper[a]), y),
+            (x, y_of(point.lower[b]), x, y_of(point.upper[b])),
+        )
+        told = f"objective {a + 1}: {point.mean[a]:.1f}, objective {b + 1}: {point.mean[b]:.1f}"
+        items.append(Item(number, f"{_label(space, point, number)}; {told}", x=x, y=y, bands=bands))
+    names = (f"hidden objective {a + 1}", f"hidden objective {b + 1}")
+    return Chart(_SIDE, _SIDE, tuple(items), x_name=names[0], y_name=names[1])
+
+
+def _one_objective(space: Space | Catalogue, points: Sequence[Point]) -> Chart:
+    y_of = _ruler(points, 0, upwards=True)
+    order = sorted(range(len(points)), key=lambda row: points[row].mean[0])
+    place = {row: _EDGE + (_SIDE - 2 * _EDGE) * at / max(len(order) - 1, 1) for at, row in enumerate(order)}
+    items = []
+    for row, number in _numbered(points):
+        point, x = points[row], place[row]
+        bands = ((x, y_of(point.lower[0]), x, y_of(point.upper[0])),)
+        told = f"objective: {point.mean[0]:.1f}"
+        items.append(Item(number, f"{_label(space, point, number)}; {told}", x=x, y=y_of(point.mean[0]), bands=bands))
+    return Chart(_SIDE, _SIDE, tuple(items), x_name="options, worst to best", y_name="hidden objective")
+
+
+def _ruler(points: Sequence[Point], dim: int, upwards: bool = False) -> Any:
+    low = min(point.lower[dim] for point in points)
+    high = max(point.upper[dim] for point in points)
+    span = (high - low) or 1.0
+    inner = _SIDE - 2 * _EDGE
+
+    def place(value: float) -> float:
+        share = (value - low) / span
+        return _EDGE + inner * (1.0 - share if upwards else share)
+
+    return place
+
+
+def _numbered(points: Sequence[Point]) -> list[tuple[int, int]]:
+    best = [row for row, point in enumerate(points) if point.optimal]
+    others = [(row, 0) for row in range(len(points)) if row not in best]
+    return [*others, *((row, number) for number, row in reversed(list(enumerate(best, start=1))))]
+
+
+def _label(space: Space | Catalogue, point: Point, number: int) -> str:
+    name = f"Best option {number}" if number else "Option"
+    return f"{name}, {point.probability:.0%} likely among the best: {describe(space, point.option)}"
+
+
+def _varies(field: Field, points: Sequence[Point]) -> bool:
+    return len({field.text(point.option.get(field.name)) for point in points}) > 1
+
+
+def _height(share: float) -> float:
+    return _TOP + _HEIGHT * (1.0 - share)
+
+
+def _scale(
+    space: Space | Catalogue, field: Field, options: Sequence[Option]
+) -> tuple[list[float], list[tuple[float, str]]]:
+    """Where each option lies on the axis from 0 to 1, and what is written along it."""
+    if field.share is not None:
+        ends = _ends(space, field)
+        shares = [math.nan if o.get(field.name) is None else field.share(o[field.name]) for o in options]
+        return [0.5 if math.isnan(share) else share for share in shares], [(0.0, ends[0]), (1.0, ends[1])]
+    texts = sorted({field.text(option.get(field.name)) for option in options})
+    place = {text: (at + 0.5) / len(texts) for at, text in enumerate(texts)}
+    shown = [(place[text], text) for text in texts] if len(texts) <= 8 else []
+    return [place[field.text(option.get(field.name))] for option in options], shown
+
+
+def _ends(space: Space | Catalogue, field: Field) -> tuple[str, str]:
+    if isinstance(space, Catalogue):
+        numbers = [row[field.name] for row in space.rows if row[field.name] is not None]
+        return plain(min(numbers, key=float)), plain(max(numbers, key=float))  # type: ignore[arg-type]
+    parameter: Any = next(p for p in space.parameters if p.name == field.name)
+    low, high = (
+        (parameter.values[0], parameter.values[-1]) if hasattr(parameter, "values") else (parameter.low, parameter.high)
+    )
+    return plain(low), plain(high)

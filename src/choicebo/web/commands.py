@@ -1,0 +1,121 @@
+"""``choicebo serve``: the loop in a browser."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+from urllib.parse import quote
+
+import typer
+
+from choicebo.cli import output
+from choicebo.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import socket
+
+    import uvicorn
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command to the app of the command line."""
+    app.command("serve")(serve)
+
+
+def serve(
+    study: Annotated[
+        str,
+        typer.Argument(
+            metavar="STUDY",
+            help="File of the study (SQLite) or URL of a database; or a study file (TOML), from which NAME.db is made.",
+            show_default=False,
+        ),
+    ],
+    host: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Address to listen on; any but this machine's own needs a token.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0: any that is free.")] = 8000,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            envvar="CHOICEBO_TOKEN", show_envvar=True, help="What the owner shows to be let in, 16 characters or more."
+        ),
+    ] = None,
+    workers: Annotated[int, typer.Option(min=0, help="Processes that compute; 0: one less than there are cores.")] = 0,
+    images: Annotated[
+        Path | None, typer.Option(file_okay=False, help="Where images that are uploaded in the browser are kept.")
+    ] = None,
+) -> None:
+    """Answer questions in a browser: choose, see the result and the history, set up studies, invite others.
+
+    A database that does not exist yet is made when the first study is set up in the browser. Ctrl-C stops the server.
+
+    \b
+    Examples:
+      choicebo serve bread.db
+      choicebo serve palette.toml                       creates palette.db first
+      choicebo serve bread.db --host 0.0.0.0 --token "$(openssl rand -hex 16)"
+    """
+    try:
+        import uvicorn
+
+        from choicebo.web.app import create_app
+        from choicebo.web.settings import ServerSettings, is_loopback
+    except ImportError as error:
+        raise InvalidInput(f"The web app needs {error.name!r}: pip install 'choicebo[web]'.") from None
+    if token is None and not is_loopback(host):
+        raise InvalidInput(
+            f"The address {host} can be reached from other machines, so a token is needed; here is a fresh one: "
+            f"--token {secrets.token_urlsafe(16)}"
+        )
+    settings = ServerSettings(_address(study), host, port, token, workers, images)
+    app = create_app(settings)
+    app.state.desk.list()  # a database that cannot be read is an error now, not in the browser
+    logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
+    config = uvicorn.Config(
+        app,
+        host=host,
+        port=port,
+        log_level="warning",
+        access_log=False,
+        timeout_graceful_shutdown=2,
+        server_header=False,
+    )
+    _run(config, host, token)
+
+
+def _address(given: str) -> str:
+    """The database that is meant; a study file is made into one."""
+    if not given.endswith(".toml") or "://" in given:
+        return given
+    from choicebo.space.study_file import read
+    from choicebo.study import Study
+
+    described = read(given)
+    path = Path(f"{described.name}.db")
+    if not path.exists():
+        Study.create_from_file(path, described).close()
+    return str(path)
+
+
+def _run(config: uvicorn.Config, host: str, token: str | None) -> None:
+    """Serve until Ctrl-C; the address is printed when the server listens, since the port may be any free one."""
+    import uvicorn
+
+    class Announced(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            if self.started:
+                port = self.servers[0].sockets[0].getsockname()[1]
+                shown = f"[{host}]" if ":" in host else host
+                way = "" if token is None else f"/enter?token={quote(token)}"
+                output.results().print(
+                    f"choicebo is at http://{shown}:{port}{way}", markup=False, highlight=False, soft_wrap=True
+                )
+                output.notes().print("Ctrl-C stops it; every answer is stored.", style="dim")
+
+    with contextlib.suppress(KeyboardInterrupt):  # the way to stop it
+        Announced(config).run()

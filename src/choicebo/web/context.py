@@ -1,0 +1,165 @@
+"""What pages share: the desk, who is asking, and how a template becomes a response."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from dataclasses import dataclass
+from datetime import datetime
+from importlib import resources
+from typing import Annotated, Any
+
+from fastapi import Depends
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from choicebo.errors import InvalidInput
+from choicebo.study import Study, StudyNotFound
+from choicebo.web.access import Access, Visitor
+from choicebo.web.addresses import name_of, slug, study_path
+from choicebo.web.desk import Desk
+from choicebo.web.pictures import drawing_size
+
+STATIC = resources.files("choicebo.web") / "static"
+
+
+@dataclass(frozen=True)
+class Seat:
+    """A visitor in front of a study."""
+
+    study: Study
+    visitor: Visitor
+
+    @property
+    def rater(self) -> str:
+        """Under which name the visitor answers."""
+        return self.visitor.rater
+
+
+def desk_of(request: Request) -> Desk:
+    """The desk of this server."""
+    found: Desk = request.app.state.desk
+    return found
+
+
+def access_of(request: Request) -> Access:
+    """What checks who is asking."""
+    found: Access = request.app.state.access
+    return found
+
+
+def seat(request: Request, name: str) -> Seat:
+    """The study in the path and its visitor; nobody else learns whether it exists."""
+    study = name_of(name)
+    visitor = access_of(request).visitor(request, study)
+    return Seat(desk_of(request).study(study), visitor)
+
+
+def owner_seat(request: Request, name: str) -> Seat:
+    """The study in the path, for its owner only."""
+    access_of(request).require_owner(request)
+    found = seat(request, name)
+    if not found.visitor.is_owner:
+        raise StudyNotFound("This page is for the owner of the study: leave the rater's seat first.")
+    return found
+
+
+def owner(request: Request) -> None:
+    """Refuse anybody but the owner."""
+    access_of(request).require_owner(request)
+
+
+async def posted(request: Request) -> FormData:
+    """The form that one of our pages sent."""
+    form = await request.form(max_files=200, max_fields=1000, max_part_size=1 << 20)
+    access_of(request).check_form(request, form.get("form_token", ""))
+    return form
+
+
+Sitting = Annotated[Seat, Depends(seat)]
+OwnerSitting = Annotated[Seat, Depends(owner_seat)]
+Form = Annotated[FormData, Depends(posted)]
+
+
+def wants_part(request: Request) -> bool:
+    """Whether a script asks for a part of a page."""
+    return "hx-request" in request.headers
+
+
+def text(form: FormData, name: str, default: str = "") -> str:
+    """A text field of a form."""
+    value = form.get(name, default)
+    return value if isinstance(value, str) else default
+
+
+def whole(value: object, what: str) -> int:
+    """A whole number of a form."""
+    try:
+        return int(str(value))
+    except ValueError:
+        raise InvalidInput(f"{what} is {str(value)!r}: give a whole number.") from None
+
+
+def render(request: Request, template: str, *, status: int = 200, seat: Seat | None = None, **context: Any) -> Response:
+    """A page, or a part of one."""
+    access = access_of(request)
+    filled = (
+        _templates()
+        .get_template(template)
+        .render(
+            request=request,
+            seat=seat,
+            study=None if seat is None else seat.study,
+            picture_size=None if seat is None else drawing_size(seat.study),
+            is_owner=seat.visitor.is_owner if seat is not None else access.is_owner(request),
+            form_token=access.form_token(request)[1],
+            **context,
+        )
+    )
+    response = HTMLResponse(filled, status)
+    access.tie_form(request, response)
+    return response
+
+
+def see_other(address: str) -> RedirectResponse:
+    """After a form: look there."""
+    return RedirectResponse(address, 303)
+
+
+@functools.cache
+def static_address(file: str) -> str:
+    """The address of a static file; it changes with the content, so that browsers may keep it."""
+    content = (STATIC / file).read_bytes()
+    return f"/static/{file}?v={hashlib.sha256(content).hexdigest()[:12]}"
+
+
+def moment(at: datetime) -> str:
+    """A time as people read it, in UTC."""
+    return at.strftime("%-d %B %Y, %H:%M")
+
+
+def percent(share: float) -> str:
+    """A probability as people read it.
+
+    >>> percent(0.996), percent(0.5), percent(0.001)
+    ('over 99 %', '50 %', 'under 1 %')
+    """
+    if share > 0.99:
+        return "over 99 %"
+    return "under 1 %" if share < 0.01 else f"{share:.0%}".replace("%", " %")
+
+
+@functools.cache
+def _templates() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("choicebo.web"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals.update(static=static_address, path=study_path)
+    environment.filters.update(moment=moment, percent=percent, slug=slug)
+    return environment

@@ -1,0 +1,201 @@
+"""The studies of a server and everything under way for them: questions being computed, work ahead, results."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+from typing import Any, TypeVar
+
+from choicebo.errors import ChoiceboError
+from choicebo.study import Question, Status, Storage, StorageError, Study, StudyInfo, StudyNotFound
+from choicebo.web.results import Result, build_result, version
+from choicebo.web.settings import ServerSettings
+from choicebo.web.workers import WorkerPool
+
+T = TypeVar("T")
+
+log = logging.getLogger("choicebo.web")
+
+PATIENCE = 0.4
+"""Seconds for which a page waits for a question before it says that it is thinking."""
+_MOST_THREADS = 64
+_ANSWERS_AHEAD = 2
+
+
+class Desk:
+    """Opens studies, computes in the background, and remembers what is under way. Threads share it."""
+
+    def __init__(self, settings: ServerSettings, pool: Executor | None = None) -> None:
+        self.storage = Storage(settings.url)
+        self.image_folder: Path = settings.image_folder
+        self.pool = WorkerPool(settings.processes) if pool is None else pool
+        self._rehearsal = WorkerPool(1, politeness=15) if pool is None else None
+        self._threads = ThreadPoolExecutor(_MOST_THREADS, "choicebo-ask")
+        self._spare = ThreadPoolExecutor(settings.processes, "choicebo-ahead")
+        self._lock = threading.Lock()
+        self._studies: dict[str, Study] = {}
+        self._jobs: dict[tuple[str, ...], Future[Any]] = {}
+        self._ahead: dict[tuple[str, str], int] = {}
+        self._known: dict[tuple[str, str], tuple[str, Any]] = {}
+
+    def warm(self) -> None:
+        """Let the processes load what every computation needs before somebody waits for it."""
+        if isinstance(self.pool, WorkerPool):
+            self.pool.warm()
+
+    def close(self) -> None:
+        """Stop everything. Nothing that was acknowledged is lost, it is stored."""
+        self._ahead.clear()
+        self.pool.shutdown(cancel_futures=True)
+        if self._rehearsal is not None:
+            self._rehearsal.shutdown(cancel_futures=True)
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._spare.shutdown(wait=False, cancel_futures=True)
+        self.storage.close()
+
+    # ---- studies
+
+    def list(self) -> tuple[StudyInfo, ...]:
+        """All studies of the database; none if there is no database yet."""
+        file = self.storage.file
+        return () if file is not None and not file.exists() else Study.list(self.storage)
+
+    def study(self, name: str) -> Study:
+        """The study of that name."""
+        with self._lock:
+            known = self._studies.get(name)
+        if known is not None:
+            return known
+        if self.storage.file is not None and not self.storage.file.exists():
+            raise StudyNotFound(f"There is no study {name!r}.")
+        return self.adopt(Study.open(self.storage, name, executor=self.pool))
+
+    def adopt(self, study: Study) -> Study:
+        """Keep a study that was just opened or created; the first of its name stays, so that threads share it."""
+        with self._lock:
+            return self._studies.setdefault(study.name, study)
+
+    def create(self, **definition: Any) -> Study:
+        """A new study."""
+        return self.adopt(Study.create(self.storage, executor=self.pool, **definition))
+
+    def forget(self, name: str) -> None:
+        """Drop what is known of a study, which may have gone."""
+        with self._lock:
+            self._studies.pop(name, None)
+            self._known = {key: found for key, found in self._known.items() if key[0] != name}
+
+    # ---- questions
+
+    def question(self, study: Study, rater: str, patience: float = PATIENCE) -> Question | None:
+        """The rater's question if it is there within ``patience`` seconds; else None, and it is being computed.
+
+        What goes wrong in computing it is raised.
+        """
+        found = study.open_question(rater)
+        if found is None:
+            try:
+                found = self.begin_question(study, rater).result(timeout=patience)
+            except TimeoutError:
+                return None
+        self._think_ahead(study, found)
+        return found
+
+    def begin_question(self, study: Study, rater: str) -> Future[Question]:
+        """Compute the rater's next question in the background."""
+
+        def ask() -> Question:
+            try:
+                return study.ask(rater)
+            except BrokenProcessPool:  # a worker was killed, perhaps for want of memory; the pool starts another
+                return study.ask(rater)
+
+        return self._start(("question", study.name, rater), ask)
+
+    def answered(self, study: Study, rater: str) -> None:
+        """Whatever is computed ahead for the question that the rater had is no longer of use."""
+        with self._lock:
+            self._ahead.pop((study.name, rater), None)
+
+    def _think_ahead(self, study: Study, question: Question) -> None:
+        key = (study.name, question.rater)
+        with self._lock:
+            if self._ahead.get(key) == question.number:
+                return
+            self._ahead[key] = question.number
+        if self._rehearsal is not None:
+            study.rehearse(self._rehearsal, question.rater)
+
+        def out_of_date() -> bool:
+            with self._lock:
+                waiting = any(name[0] == "question" and not job.done() for name, job in self._jobs.items())
+                return waiting or self._ahead.get(key) != question.number
+
+        def prepare() -> None:
+            try:
+                study.prepare_ahead(question, _ANSWERS_AHEAD, stop=out_of_date)
+            except ChoiceboError as error:
+                # Work ahead is only a kindness: the question is computed when it is asked for.
+                log.info("Nothing was prepared ahead: %s", error)
+            except Exception:
+                log.exception("Preparing ahead failed.")
+
+        self._submit(self._spare, prepare)
+
+    # ---- what is known
+
+    def result(self, study: Study, patience: float = PATIENCE) -> Result | None:
+        """Everything that is known, if it is there within ``patience`` seconds; else None, and it is being computed."""
+        return self._within(patience, study, "result", build_result)
+
+    def status(self, study: Study, patience: float = PATIENCE) -> Status | None:
+        """The status with what the model says, if it is there within ``patience`` seconds; else None."""
+        return self._within(patience, study, "status", lambda study: study.status())
+
+    def begin_result(self, study: Study) -> Future[Result]:
+        """Compute everything that is known in the background."""
+        return self._begin(study, "result", build_result)
+
+    def _within(self, patience: float, study: Study, kind: str, build: Callable[[Study], T]) -> T | None:
+        try:
+            return self._begin(study, kind, build).result(timeout=patience)
+        except TimeoutError:
+            return None
+
+    def _begin(self, study: Study, kind: str, build: Callable[[Study], T]) -> Future[T]:
+        now = version(study)
+        with self._lock:
+            known = self._known.get((study.name, kind))
+        if known is not None and known[0] == now:
+            done: Future[T] = Future()
+            done.set_result(known[1])
+            return done
+
+        def work() -> T:
+            found = build(study)
+            with self._lock:
+                self._known[study.name, kind] = (now, found)
+            return found
+
+        return self._start((kind, study.name, now), work)
+
+    # ---- inside
+
+    def _start(self, key: tuple[str, ...], work: Callable[[], Any]) -> Future[Any]:
+        """The job under that key, begun now if there is none; two requests for the same thing share it."""
+        with self._lock:
+            for name in [name for name, job in self._jobs.items() if job.done()]:
+                del self._jobs[name]
+            if key not in self._jobs:
+                self._jobs[key] = self._submit(self._threads, work)
+            return self._jobs[key]
+
+    def _submit(self, threads: ThreadPoolExecutor, work: Callable[[], Any]) -> Future[Any]:
+        try:
+            return threads.submit(work)
+        except RuntimeError:
+            raise StorageError("The server is being stopped: try again in a moment.") from None

@@ -1,0 +1,45 @@
+"""Server-sent events: the page hears when what it waits for is there."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import Future
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import StreamingResponse
+
+BEAT = 1.0
+"""Seconds between two signs of life."""
+
+
+def event(name: str, **data: Any) -> str:
+    r"""One event as it goes over the wire.
+
+    >>> event("thinking", seconds=2)
+    'event: thinking\ndata: {"seconds": 2}\n\n'
+    """
+    return f"event: {name}\ndata: {json.dumps(data)}\n\n"
+
+
+def stream(request: Request, awaited: Future[Any], explain: Callable[[BaseException], str]) -> StreamingResponse:
+    """Events until ``awaited`` is done: ``thinking`` at every beat, then ``ready``, or ``failed`` with a sentence."""
+
+    async def events() -> AsyncIterator[str]:
+        seconds = 0.0
+        waiting = asyncio.wrap_future(awaited)
+        # Somebody else may wait for the same: who leaves must not take it away.
+        shared = asyncio.shield(waiting)
+        shared.add_done_callback(lambda done: done.cancelled() or done.exception())
+        while not await request.is_disconnected():
+            yield event("thinking", seconds=round(seconds))
+            done, _ = await asyncio.wait({shared}, timeout=BEAT)
+            if done:
+                problem = shared.exception()
+                yield event("ready") if problem is None else event("failed", message=explain(problem))
+                return
+            seconds += BEAT
+
+    return StreamingResponse(events(), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})

@@ -1,0 +1,104 @@
+"""What the browser or client is told when something fails: a sentence and a status, never a stack trace."""
+
+from __future__ import annotations
+
+import logging
+from urllib.parse import quote
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from choicebo.errors import ChoiceboError, InvalidInput
+from choicebo.study import AlreadyAnswered, StorageError, StudyExists, StudyNotFound, UnknownRater
+from choicebo.web.access import ForgedForm, NotAllowed, TooManyAttempts
+from choicebo.web.addresses import name_of
+from choicebo.web.context import desk_of, render, see_other, wants_part
+from choicebo.web.guard import HEADERS
+
+log = logging.getLogger("choicebo.web")
+
+API = "/api/"
+_CODES: tuple[tuple[type[Exception], int], ...] = (
+    (StudyNotFound, 404),
+    (UnknownRater, 404),
+    (StudyExists, 409),
+    (AlreadyAnswered, 409),
+    (NotAllowed, 401),
+    (TooManyAttempts, 429),
+    (ForgedForm, 403),
+    (InvalidInput, 400),
+    (StorageError, 503),
+)
+_SORRY = "Something went wrong on the server. What you answered before is stored; try again."
+
+
+def explain(error: BaseException) -> str:
+    """What to tell of an error that came up in the background."""
+    if isinstance(error, ChoiceboError):
+        return str(error)
+    log.error("A computation failed.", exc_info=error)
+    return _SORRY
+
+
+def code_of(error: Exception) -> int:
+    """The HTTP status of an error."""
+    return next((code for kind, code in _CODES if isinstance(error, kind)), 500)
+
+
+def add_to(app: FastAPI) -> None:
+    """Answer errors of the app."""
+    app.add_exception_handler(ChoiceboError, _known)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(RequestValidationError, _malformed)
+    app.add_exception_handler(Exception, _unknown)
+
+
+def _known(request: Request, error: Exception) -> Response:
+    code = code_of(error)
+    if isinstance(error, StudyNotFound) and "name" in request.path_params:
+        desk_of(request).forget(name_of(request.path_params["name"]))
+    if isinstance(error, NotAllowed) and request.method == "GET" and _is_page(request):
+        return see_other(f"/enter?next={quote(request.url.path)}")
+    return _answer(request, code, str(error))
+
+
+def _http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    told = {404: "There is no such page.", 405: "This address does not take that."}
+    return _answer(request, error.status_code, told.get(error.status_code, str(error.detail)), error.headers)
+
+
+def _malformed(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0]
+    place = ".".join(str(part) for part in first["loc"])
+    return _answer(request, 422, f"{place}: {first['msg']}.")
+
+
+def _unknown(request: Request, error: Exception) -> Response:
+    log.error("%s %s failed.", request.method, request.url.path, exc_info=error)
+    response = _answer(request, 500, _SORRY)
+    for name, value in HEADERS.items():
+        response.headers.setdefault(name, value)
+    return response
+
+
+def _is_page(request: Request) -> bool:
+    return not request.url.path.startswith(API) and not wants_part(request)
+
+
+def _answer(request: Request, code: int, message: str, headers: object = None) -> Response:
+    if request.url.path.startswith(API):
+        response: Response = JSONResponse({"error": message}, code)
+        if code == 401:
+            response.headers["WWW-Authenticate"] = "Bearer"
+    elif wants_part(request):
+        response = render(request, "parts/failure.html", status=code, message=message)
+    else:
+        response = render(request, "failure.html", status=code, message=message, code=code)
+    if isinstance(headers, dict):
+        response.headers.update(headers)
+    return response

@@ -1,0 +1,116 @@
+"""What every request must pass, and what every response carries: hosts, origins, sizes, headers."""
+
+from __future__ import annotations
+
+import contextlib
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from choicebo.web.settings import is_loopback
+
+FORM_BYTES = 1 << 20
+UPLOAD_BYTES = 32 << 20
+UPLOAD_PATHS = ("/studies/catalogue",)
+_SAFE = ("GET", "HEAD", "OPTIONS")
+
+CONTENT_POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' data:",
+        "connect-src 'self'",
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+    )
+)
+HEADERS = {
+    "Content-Security-Policy": CONTENT_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+    "Cache-Control": "no-store",
+}
+
+
+class BodyTooLarge(Exception):
+    """More was sent than is taken."""
+
+
+class Guard:
+    """ASGI middleware: refuses foreign hosts and origins and oversized bodies, and sets the security headers.
+
+    Without a token whoever reaches the server is its owner, so a page elsewhere must not reach it through the visitor's
+    browser: neither under another name that resolves to this machine, nor from another origin.
+    """
+
+    def __init__(self, app: ASGIApp, *, loopback_only: bool) -> None:
+        self.app = app
+        self.loopback_only = loopback_only
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        limit = UPLOAD_BYTES if scope["path"] in UPLOAD_PATHS else FORM_BYTES
+        refusal = self._refusal(scope, headers, limit)
+        received = 0
+        started = False
+
+        async def sending(message: Message) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                given = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    given.setdefault(name, value)
+            await send(message)
+
+        async def receiving() -> Message:
+            nonlocal received
+            message = await receive()
+            received += len(message.get("body", b""))
+            if received > limit:
+                raise BodyTooLarge
+            return message
+
+        async def unless_too_large(message: Message) -> None:
+            # Whoever read the body may have taken the exception for a fault of its own: what it says is dropped.
+            if started or received <= limit:
+                await sending(message)
+
+        if refusal is not None:
+            await refusal(scope, receive, sending)
+            return
+        with contextlib.suppress(BodyTooLarge):
+            await self.app(scope, receiving, unless_too_large)
+        if received > limit and not started:
+            await _too_large(limit)(scope, receive, sending)
+
+    def _refusal(self, scope: Scope, headers: Headers, limit: int) -> PlainTextResponse | None:
+        host = headers.get("host", "")
+        if self.loopback_only and not is_loopback(urlsplit(f"//{host}").hostname or ""):
+            return PlainTextResponse(f"This server answers only as 127.0.0.1 or localhost, not as {host!r}.\n", 421)
+        if scope["method"] not in _SAFE:
+            origin = headers.get("origin")
+            if origin is not None and urlsplit(origin).netloc != host:
+                return PlainTextResponse("The request comes from another site: it is refused.\n", 403)
+            if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+                return PlainTextResponse("The request comes from another site: it is refused.\n", 403)
+        length = headers.get("content-length", "0")
+        if not length.isdigit() or int(length) > limit:
+            return _too_large(limit)
+        return None
+
+
+def _too_large(limit: int) -> PlainTextResponse:
+    return PlainTextResponse(f"Too much was sent: at most {limit >> 20} MB are taken.\n", 413)

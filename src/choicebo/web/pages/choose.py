@@ -1,0 +1,187 @@
+"""Choose: the question, the answer, and the way back."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from fastapi import APIRouter
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+
+from choicebo.errors import InvalidInput
+from choicebo.study import AlreadyAnswered, Question, Study, StudyError
+from choicebo.web import events, pictures
+from choicebo.web.addresses import study_path
+from choicebo.web.cards import deal, single
+from choicebo.web.context import Form, Seat, Sitting, desk_of, render, see_other, text, wants_part, whole
+from choicebo.web.failures import explain
+
+router = APIRouter()
+
+NOTICES = {
+    "undone": "Taken back. You can answer this one again.",
+    "nothing": "There is nothing to take back.",
+    "empty": "Nothing is marked yet: mark every option that no other one beats, or skip.",
+    "answered": "This question was answered already, perhaps in another window. That answer stands; here is what is next.",
+}
+_ADVICE_FROM = 8
+_PROGRESS = (
+    (4, "getting to know what you like"),
+    (10, "a first picture is forming"),
+    (20, "the picture is getting clear"),
+    (40, "the picture is clear; more answers refine it"),
+)
+
+
+@router.get("/study/{name}")
+def choose(request: Request, sitting: Sitting, notice: str = "") -> Response:
+    """The page with the question."""
+    return render(request, "choose.html", seat=sitting, **_stage(request, sitting, notice))
+
+
+@router.get("/study/{name}/stage")
+def stage(request: Request, sitting: Sitting) -> Response:
+    """The question alone, for the script of the page."""
+    return render(request, "parts/stage.html", seat=sitting, **_stage(request, sitting))
+
+
+@router.post("/study/{name}/answer")
+def answer(request: Request, sitting: Sitting, form: Form) -> Response:
+    """Store an answer or a skip, and show what is next."""
+    number = whole(form.get("question"), "The number of the question")
+    notice = ""
+    try:
+        if text(form, "act") == "skip":
+            sitting.study.skip(number, rater=sitting.rater)
+        else:
+            kept = [] if text(form, "act") == "none" else [whole(at, "A position") for at in form.getlist("kept")]
+            if not kept and text(form, "act") != "none":
+                return _next(request, sitting, "empty")
+            if not kept and sitting.study.baseline is None:
+                raise StudyError("There is nothing to compare with: mark at least one, or skip.")
+            sitting.study.tell(number, kept, rater=sitting.rater, seconds=_seconds(form))
+    except AlreadyAnswered:
+        notice = "answered"
+    desk_of(request).answered(sitting.study, sitting.rater)
+    return _next(request, sitting, notice)
+
+
+@router.post("/study/{name}/undo")
+def undo(request: Request, sitting: Sitting, form: Form) -> Response:
+    """Take back the latest answer or skip; its question comes back as it was answered.
+
+    The form names what it takes back, so that a form that is sent twice takes back one.
+    """
+    if whole(text(form, "latest"), "latest") != _latest(sitting):
+        return _next(request, sitting, "")
+    try:
+        taken = sitting.study.undo(rater=sitting.rater)
+    except StudyError:
+        return _next(request, sitting, "nothing")
+    desk_of(request).answered(sitting.study, sitting.rater)
+    return _next(request, sitting, "undone", taken[0].kept)
+
+
+@router.get("/study/{name}/events")
+def question_events(request: Request, sitting: Sitting) -> Response:
+    """Server-sent events until the question is there."""
+    return events.stream(request, desk_of(request).begin_question(sitting.study, sitting.rater), explain)
+
+
+@router.get("/study/{name}/advice")
+def advice(request: Request, sitting: Sitting) -> Response:
+    """Whether to go on, if the model has something to say; empty otherwise."""
+    found = None
+    study = sitting.study
+    if sitting.visitor.is_owner and study.n_answers >= _ADVICE_FROM and study.has_posterior():
+        status = desk_of(request).status(study, patience=5.0)
+        found = None if status is None else status.advice
+    return render(request, "parts/advice.html", seat=sitting, advice=found)
+
+
+@router.get("/study/{name}/drawing.svg")
+def drawing(sitting: Sitting, option: str) -> Response:
+    """The drawing of an option."""
+    try:
+        known = json.loads(option)
+    except ValueError:
+        raise StudyError("The option is not JSON.") from None
+    return Response(pictures.drawing(sitting.study, known), media_type="image/svg+xml", headers=_PICTURE_HEADERS)
+
+
+@router.get("/study/{name}/image/{path:path}")
+def image(sitting: Sitting, path: str) -> Response:
+    """An image from the study's folder."""
+    file = pictures.image_file(sitting.study.folder, path)
+    return FileResponse(file, media_type=pictures.MEDIA_TYPES[file.suffix.lower()], headers=_PICTURE_HEADERS)
+
+
+_PICTURE_HEADERS = {
+    "Content-Security-Policy": pictures.PICTURE_POLICY,
+    "Cache-Control": "private, max-age=86400",
+}
+
+
+def _next(request: Request, sitting: Seat, notice: str, kept: tuple[int, ...] = ()) -> Response:
+    if wants_part(request):
+        return render(request, "parts/stage.html", seat=sitting, **_stage(request, sitting, notice, kept))
+    return see_other(study_path(sitting.study.name) + (f"?notice={notice}" if notice else ""))
+
+
+def _stage(request: Request, sitting: Seat, notice: str = "", kept: tuple[int, ...] = ()) -> dict[str, Any]:
+    study = sitting.study
+    found = desk_of(request).question(study, sitting.rater)
+    past = study.history(sitting.rater)
+    answers = sum(act.counts for act in past)
+    return {
+        "question": found,
+        "deal": None if found is None else deal(study, found.options, found.new),
+        "baseline": None if study.baseline is None else single(study, study.baseline),
+        "kept": kept,
+        "notice": NOTICES.get(notice, ""),
+        "answers": answers,
+        "progress": progress(answers),
+        "latest": _latest(sitting),
+        "why": None if found is None else why(study, found),
+    }
+
+
+def progress(answers: int) -> str:
+    """How far the picture has come, in words.
+
+    >>> progress(12)
+    'the picture is getting clear'
+    """
+    if answers == 0:
+        return "there are no wrong answers"
+    return next((words for limit, words in _PROGRESS if answers < limit), "every further answer is fine detail")
+
+
+def why(study: Study, question: Question) -> list[str]:
+    """Why these options, in sentences."""
+    found = [question.reason]
+    new = [str(at + 1) for at, is_new in enumerate(question.new) if is_new]
+    if new and len(new) < len(question.new):
+        found.append(f"Never shown before: {', '.join(new)}. The others you have seen.")
+    if question.latent_dim is not None:
+        many = "one hidden objective" if question.latent_dim == 1 else f"{question.latent_dim} hidden objectives"
+        found.append(f"The model behind it explains your answers so far by {many}.")
+    found.append("The order is shuffled; it means nothing.")
+    return found
+
+
+def _latest(sitting: Seat) -> int:
+    """The id of what undo would take back; 0 if there is nothing."""
+    return max((act.id for act in sitting.study.history(sitting.rater) if act.state != "undone"), default=0)
+
+
+def _seconds(form: FormData) -> float | None:
+    given = text(form, "seconds")
+    if not given:
+        return None
+    try:
+        return min(max(float(given), 0.0), 86400.0)
+    except ValueError:
+        raise InvalidInput(f"seconds is {given!r}: give a number.") from None

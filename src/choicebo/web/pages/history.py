@@ -1,0 +1,84 @@
+"""History: every answer as it looked, newest first; retract and restore."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from choicebo.cli.fields import describe
+from choicebo.study import Past, StudyNotFound
+from choicebo.web.addresses import study_path
+from choicebo.web.context import Form, Seat, Sitting, desk_of, render, see_other, text, wants_part, whole
+from choicebo.web.pictures import picture_address
+
+router = APIRouter()
+
+_PER_PAGE = 15
+
+
+@router.get("/study/{name}/history")
+def history(request: Request, sitting: Sitting, page: int = 1) -> Response:
+    """The page; a rater sees only what they answered themselves."""
+    own = None if sitting.visitor.is_owner else sitting.rater
+    past = [act for act in sitting.study.history(own) if act.state != "undone"][::-1]
+    pages = max(1, -(-len(past) // _PER_PAGE))
+    at = min(max(page, 1), pages)
+    entries = [_entry(sitting, act) for act in past[(at - 1) * _PER_PAGE : at * _PER_PAGE]]
+    shown: dict[str, Any] = {
+        "entries": entries,
+        "total": len(past),
+        "at": at,
+        "pages": pages,
+        "surprising": _surprising(request, sitting),
+        "several": len({act.rater for act in past}) > 1,
+    }
+    return render(request, "history.html", seat=sitting, **shown)
+
+
+@router.post("/study/{name}/answers/{answer}/{act}")
+def amend(request: Request, sitting: Sitting, answer: int, act: str, form: Form) -> Response:
+    """Retract an answer, or let it count again."""
+    past = _find(sitting, answer)
+    if act == "retract":
+        sitting.study.retract(past)
+    elif act == "restore":
+        sitting.study.restore(past)
+    else:
+        raise StudyNotFound("An answer can be retracted or restored.")
+    if wants_part(request):
+        entry = _entry(sitting, _find(sitting, answer))
+        # What is surprising may have changed with it; the page says so when it is loaded again.
+        return render(request, "parts/past.html", seat=sitting, entry=entry, surprising={}, several=True)
+    page = whole(text(form, "page", "1"), "page")
+    return see_other(study_path(sitting.study.name, f"history?page={page}#answer-{answer}"))
+
+
+def _find(sitting: Seat, answer: int) -> Past:
+    own = None if sitting.visitor.is_owner else sitting.rater
+    found = next((act for act in sitting.study.history(own) if act.id == answer), None)
+    if found is None:
+        raise StudyNotFound(f"There is no answer {answer} here.")
+    return found
+
+
+def _surprising(request: Request, sitting: Seat) -> dict[int, float]:
+    if not sitting.visitor.is_owner or not sitting.study.has_posterior():
+        return {}
+    status = desk_of(request).status(sitting.study, patience=2.0)
+    return {} if status is None else {found.past.id: found.probability for found in status.surprising}
+
+
+def _entry(sitting: Seat, past: Past) -> dict[str, Any]:
+    study = sitting.study
+    cards = [
+        {
+            "picture": picture_address(study, option),
+            "words": describe(study.space, option),
+            "kept": position in past.kept,
+        }
+        for position, option in enumerate(past.options)
+    ]
+    return {"past": past, "cards": cards, "changeable": past.kind != "skip" and past.state in ("standing", "retracted")}

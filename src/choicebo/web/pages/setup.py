@@ -1,0 +1,146 @@
+"""Set-up: a study described in the browser, or a table uploaded; what is wrong is said while typing."""
+
+from __future__ import annotations
+
+import base64
+import shutil
+from dataclasses import replace
+from typing import Any
+
+from fastapi import APIRouter, Depends
+from starlette.datastructures import FormData, UploadFile
+from starlette.requests import Request
+from starlette.responses import Response
+
+from choicebo.cli.fields import describe
+from choicebo.errors import ChoiceboError, SpaceError
+from choicebo.space import Catalogue, Space
+from choicebo.space.study_file import QUESTION, Show
+from choicebo.study import Study, StudyError
+from choicebo.study.definition import define
+from choicebo.web.addresses import study_path
+from choicebo.web.context import Form, desk_of, owner, render, see_other, text, wants_part
+from choicebo.web.draft import ACQUISITIONS, ENGINES, KINDS, Draft, read_settings, settings
+from choicebo.web.pictures import fill
+from choicebo.web.upload import keep_images, read_catalogue
+
+router = APIRouter(dependencies=[Depends(owner)])
+
+_SAMPLE = 5
+_CHOICES: dict[str, Any] = {"kinds": KINDS, "acquisitions": ACQUISITIONS, "engines": ENGINES}
+
+
+@router.get("/studies/new")
+def new(request: Request) -> Response:
+    """The empty form."""
+    return render(request, "setup.html", draft=Draft.start(), preview=None, **_CHOICES)
+
+
+@router.post("/studies/new")
+def create(request: Request, form: Form) -> Response:
+    """Create the study; or add or remove a parameter, which is a button of the same form."""
+    draft = Draft.read(form)
+    if text(form, "act") != "create":
+        template = "parts/draft.html" if wants_part(request) else "setup.html"
+        return render(request, template, draft=draft, preview=None, **_CHOICES)
+    try:
+        study = desk_of(request).create(**draft.definition())
+    except ChoiceboError as error:
+        told = {"problem": str(error), "size": "", "sample": [], "notes": []}
+        return render(request, "setup.html", status=400, draft=draft, preview=told, **_CHOICES)
+    return see_other(study_path(study.name))
+
+
+@router.post("/studies/preview")
+def preview(request: Request, form: Form) -> Response:
+    """What is wrong with the draft, or five random options of it."""
+    draft = Draft.read(form)
+    if draft.is_untouched:
+        return render(request, "parts/preview.html", preview=None)
+    try:
+        found = _preview(draft.space(), draft.template)
+        _try(request, draft)
+    except ChoiceboError as error:
+        found = {"problem": str(error), "size": "", "sample": [], "notes": []}
+    return render(request, "parts/preview.html", preview=found)
+
+
+@router.get("/studies/catalogue")
+def catalogue(request: Request) -> Response:
+    """The form for a table."""
+    return render(request, "catalogue.html", form={}, question=QUESTION, preview=None, **_CHOICES)
+
+
+@router.post("/studies/catalogue")
+def create_catalogue(request: Request, form: Form) -> Response:
+    """Create a study from a table; or only look at it, while the form is being filled in."""
+    try:
+        found, images = _uploaded(form)
+        if wants_part(request):
+            return render(request, "parts/preview.html", preview=_preview(found, ""))
+        study = _create(request, form, found, images)
+    except ChoiceboError as error:
+        told = {"problem": str(error), "size": "", "sample": [], "notes": []}
+        if wants_part(request):
+            return render(request, "parts/preview.html", preview=told)
+        typed = {name: text(form, name) for name in ("name", "key", "label", "image", *read_settings(form))}
+        question = text(form, "question")
+        return render(request, "catalogue.html", status=400, form=typed, question=question, preview=told, **_CHOICES)
+    return see_other(study_path(study.name))
+
+
+def _uploaded(form: FormData) -> tuple[Catalogue, list[UploadFile]]:
+    table = form.get("table")
+    if not isinstance(table, UploadFile) or not table.filename:
+        raise SpaceError("There is no table yet: choose a CSV file.")
+    images = [file for file in form.getlist("images") if isinstance(file, UploadFile) and file.filename]
+    columns = [text(form, name).strip() for name in ("key", "label", "image")]
+    return read_catalogue(table, columns[0], columns[1], columns[2], images), images
+
+
+def _create(request: Request, form: FormData, found: Catalogue, images: list[UploadFile]) -> Study:
+    desk = desk_of(request)
+    name = text(form, "name").strip()
+    if not name:
+        raise StudyError("The study has no name yet.")
+    folder = keep_images(images, desk.image_folder) if found.image else None
+    try:
+        return desk.create(
+            name=name,
+            space=found,
+            question=text(form, "question").strip() or QUESTION,
+            show=Show("image") if found.image else None,
+            folder=folder,
+            **settings(read_settings(form)),
+        )
+    except BaseException:
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def _try(request: Request, draft: Draft) -> None:
+    """Refuse what could not be created, except for a name that is still to come."""
+    if draft.name and any(info.name == draft.name for info in desk_of(request).list()):
+        raise StudyError(f"There is a study {draft.name!r} already: give another name.")
+    define(**replace(draft, name=draft.name or "draft").definition())
+
+
+def _preview(space: Space | Catalogue, template: str) -> dict[str, Any]:
+    count = min(_SAMPLE, space.size)
+    options = space.decode(space.sample(int(count), seed=1))
+    sample = [
+        {
+            "words": describe(space, option),
+            "picture": _inline(fill(template, option)) if template else None,
+        }
+        for option in options
+    ]
+    size = "infinitely many options" if space.size == float("inf") else f"{space.size:,} options"
+    notes = [f"{column}: {why}" for column, why in space.dropped.items()] if isinstance(space, Catalogue) else []
+    rules = " before the rules" if isinstance(space, Space) and space.constraints and space.size != float("inf") else ""
+    return {"problem": "", "size": size + rules, "sample": sample, "notes": notes}
+
+
+def _inline(svg: str) -> str:
+    return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()

@@ -1,0 +1,109 @@
+"""What is known of a study, for its result page: computed once for each state of its answers."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from choicebo.study import Study
+
+if TYPE_CHECKING:
+    from choicebo.insight.drivers import Objective
+    from choicebo.space import Option
+
+_DRAWS = 200
+_THRESHOLD = 0.5
+
+
+@dataclass(frozen=True)
+class Point:
+    """An option that was shown, and what is believed of it."""
+
+    option: Option
+    probability: float
+    """That no other option shown beats it."""
+    optimal: bool
+    """Whether it counts as one of the best."""
+    mean: tuple[float, ...]
+    """Its hidden objectives, in units of the noise of an answer."""
+    lower: tuple[float, ...]
+    upper: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Result:
+    """Everything on the result page."""
+
+    answers: int
+    latent_dim: int | None
+    dimension: str
+    """Why the model has so many hidden objectives, in a sentence."""
+    points: tuple[Point, ...]
+    """Most probable first."""
+    objectives: tuple[Objective, ...]
+    advice: Any
+    diagnostics: tuple[str, ...]
+
+    @property
+    def best(self) -> tuple[Point, ...]:
+        """The estimated Pareto set."""
+        return tuple(point for point in self.points if point.optimal)
+
+
+def version(study: Study) -> str:
+    """Tells apart all states of the answers."""
+    states = [(past.id, past.kind, past.state) for past in study.history()]
+    return hashlib.sha256(repr(states).encode()).hexdigest()
+
+
+def build_result(study: Study) -> Result:
+    """Fit the model if need be, and ask it everything. Takes seconds."""
+    posterior = study.posterior()
+    status = study.status()
+    history = status.latent_dim_history
+    points: tuple[Point, ...] = ()
+    objectives: tuple[Objective, ...] = ()
+    if posterior is not None:
+        from choicebo.insight.drivers import drivers
+
+        objectives = tuple(drivers(posterior, study.space))
+        points = _points(study, [objective.latent_dim for objective in objectives])
+    return Result(
+        answers=status.answers,
+        latent_dim=status.latent_dim,
+        dimension=str(history[-1].get("reason", "")) if history else "",
+        points=points,
+        objectives=objectives,
+        advice=status.advice,
+        diagnostics=status.diagnostics,
+    )
+
+
+def _points(study: Study, order: list[int]) -> tuple[Point, ...]:
+    import numpy as np
+
+    from choicebo.insight.alignment import aligned_orders, reordered
+
+    optimizer = study.optimizer()
+    posterior = optimizer.posterior
+    if posterior is None:
+        return ()
+    seen = optimizer.pareto_set(0.0)
+    latent = posterior.sample(study.space.encode([found.option for found in seen]), draws=_DRAWS)
+    # Draws differ in how they number their dimensions; the objectives are numbered as the drivers are.
+    latent = reordered(latent, aligned_orders(latent, latent.mean(0)[:, order]))
+    mean = latent.mean(0)
+    lower, upper = np.quantile(latent, [0.025, 0.975], axis=0)
+    least = min(_THRESHOLD, seen[0].probability)
+    return tuple(
+        Point(
+            option=found.option,
+            probability=found.probability,
+            optimal=found.probability >= least,
+            mean=tuple(map(float, mean[at])),
+            lower=tuple(map(float, lower[at])),
+            upper=tuple(map(float, upper[at])),
+        )
+        for at, found in enumerate(seen)
+    )

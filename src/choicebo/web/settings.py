@@ -1,0 +1,75 @@
+"""How a server is set up: where the studies are, who may reach it."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from choicebo.errors import InvalidInput
+from choicebo.study import Storage
+
+SHORTEST_TOKEN = 16
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach the host.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("0.0.0.0")
+    (True, True, False)
+    """
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+@dataclass(frozen=True)
+class ServerSettings:
+    """Settings of one server process.
+
+    >>> ServerSettings("bread.db", host="0.0.0.0")
+    Traceback (most recent call last):
+    ...
+    choicebo.errors.InvalidInput: The host 0.0.0.0 can be reached from other machines: give a token of at least 16 characters.
+    """
+
+    url: str
+    """The database that holds the studies: a file or a URL."""
+    host: str = "127.0.0.1"
+    port: int = 8000
+    token: str | None = field(default=None, repr=False)
+    """What the owner shows to be let in; None: everybody who reaches the server is the owner."""
+    workers: int = 0
+    """Processes that compute; 0: one less than there are cores, at least one."""
+    folder: Path | None = None
+    """Where images that are uploaded in the browser are kept; None: beside the database file, or in this folder."""
+
+    def __post_init__(self) -> None:
+        if self.token is None and not is_loopback(self.host):
+            raise InvalidInput(
+                f"The host {self.host} can be reached from other machines: give a token of at least "
+                f"{SHORTEST_TOKEN} characters."
+            )
+        if self.token is not None and len(self.token) < SHORTEST_TOKEN:
+            raise InvalidInput(
+                f"The token has {len(self.token)} characters: give at least {SHORTEST_TOKEN}, so that nobody guesses it."
+            )
+        if self.workers < 0:
+            raise InvalidInput(f"workers is {self.workers}: give 1 or more, or 0 for one less than there are cores.")
+
+    @property
+    def processes(self) -> int:
+        """How many processes compute."""
+        return self.workers or max(1, (os.cpu_count() or 2) - 1)
+
+    @property
+    def image_folder(self) -> Path:
+        """Where uploaded images are kept."""
+        if self.folder is not None:
+            return self.folder
+        file = Storage(self.url).file
+        return Path("choicebo-images") if file is None else file.with_name(f"{file.stem}-images")

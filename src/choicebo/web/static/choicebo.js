@@ -1,0 +1,228 @@
+// The choice page: keys, sending without loss, waiting. Without this script the same forms work as plain forms.
+(() => {
+  "use strict";
+
+  const one = (selector, root = document) => root.querySelector(selector);
+  const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+  const PENDING = `pending ${location.pathname}`;
+  let shownAt = performance.now();
+  let sending = false;
+  let source = null;
+
+  // ---- notices
+
+  function notice(text) {
+    const place = one("#notice");
+    if (place) place.textContent = text;
+  }
+
+  function connection(text) {
+    const place = one("#connection");
+    place.textContent = text;
+    place.hidden = !text;
+  }
+
+  // ---- sending: the same act is sent until the server has it; the server takes it once
+
+  async function fetchPart(address, options = {}) {
+    const response = await fetch(address, {
+      ...options,
+      headers: { "HX-Request": "true" },
+      credentials: "same-origin",
+      signal: AbortSignal.timeout(30000),
+    });
+    if (response.status >= 502 || response.status === 429) throw new Error(`status ${response.status}`);
+    return response;
+  }
+
+  async function persist(address, options, lost) {
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        const response = await fetchPart(address, options);
+        const text = await response.text();
+        connection("");
+        return { ok: response.ok, text };
+      } catch {
+        connection(lost);
+        await sleep(Math.min(500 * 2 ** attempt, 5000));
+      }
+    }
+  }
+
+  async function send(address, body) {
+    if (sending) return;
+    sending = true;
+    sessionStorage.setItem(PENDING, JSON.stringify({ address, body }));
+    const form = { method: "POST", body: new URLSearchParams(body) };
+    const answer = await persist(address, form, "No connection. Your answer is kept here and sent as soon as there is one.");
+    sessionStorage.removeItem(PENDING);
+    sending = false;
+    if (answer.ok) swap(answer.text, "stage");
+    else notice(partOf(answer.text, ".failure")?.textContent ?? "That did not work: load the page again.");
+  }
+
+  function partOf(text, selector) {
+    const template = document.createElement("template");
+    template.innerHTML = text;
+    return one(selector, template.content);
+  }
+
+  function swap(text, id) {
+    const next = partOf(text, `#${id}`);
+    const old = document.getElementById(id);
+    if (!next || !old) {
+      location.reload();
+      return;
+    }
+    const hadFocus = old.contains(document.activeElement);
+    source?.close();
+    old.replaceWith(next);
+    window.htmx?.process(next);
+    begin(next);
+    if (id !== "stage") return;
+    window.scrollTo(0, 0);
+    if (hadFocus) (one("input[type=checkbox]", next) ?? one("#main")).focus({ preventScroll: true, focusVisible: false });
+    const count = next.querySelectorAll("input[type=checkbox]").length;
+    one("#announce").textContent = count ? `Question ${next.dataset.question}, ${count} options.` : "Thinking.";
+  }
+
+  // ---- waiting for what is being computed
+
+  function wait(part) {
+    const seconds = one("[data-seconds]", part);
+    const load = async () => {
+      const answer = await persist(part.dataset.next, {}, "No connection. Trying again.");
+      if (part.isConnected) swap(answer.text, part.id);
+    };
+    source = new EventSource(part.dataset.thinking);
+    source.addEventListener("thinking", (event) => {
+      connection("");
+      const told = JSON.parse(event.data).seconds;
+      if (told >= 2) seconds.textContent = `(${told} s)`;
+    });
+    source.addEventListener("ready", () => {
+      source.close();
+      load();
+    });
+    source.addEventListener("failed", (event) => {
+      source.close();
+      const text = one(".thinking-text", part);
+      text.textContent = `${JSON.parse(event.data).message} `;
+      const again = document.createElement("button");
+      again.type = "button";
+      again.textContent = "Try again";
+      again.addEventListener("click", load);
+      text.append(again);
+    });
+    source.addEventListener("error", () => {
+      if (!part.isConnected) return;
+      connection("No connection. Trying again.");
+      if (source.readyState === EventSource.CLOSED) setTimeout(load, 1500);
+    });
+  }
+
+  // ---- the question
+
+  const boxes = (root = document) => [...root.querySelectorAll("#choose input[type=checkbox]")];
+
+  function memory(stage) {
+    return `kept ${stage.dataset.study} ${stage.dataset.question}`;
+  }
+
+  function count(stage) {
+    const marked = boxes(stage).filter((box) => box.checked);
+    const label = one("[data-count]", stage);
+    if (!label) return;
+    label.textContent = marked.length ? `Keep ${marked.length} of ${boxes(stage).length}` : "Keep these";
+    sessionStorage.setItem(memory(stage), marked.map((box) => box.value).join(","));
+  }
+
+  function begin(part) {
+    if (part.dataset.thinking) {
+      wait(part);
+      return;
+    }
+    if (!part.dataset.question) return;
+    shownAt = performance.now();
+    const marked = boxes(part).some((box) => box.checked);
+    const known = (sessionStorage.getItem(memory(part)) ?? "").split(",");
+    if (!marked) boxes(part).forEach((box) => (box.checked = known.includes(box.value)));
+    count(part);
+  }
+
+  function answer(act) {
+    const form = one("#choose");
+    if (!form) return;
+    const kept = boxes().filter((box) => box.checked);
+    if (act === "keep" && !kept.length) {
+      notice("Nothing is marked yet: mark every option that no other one beats, or skip.");
+      return;
+    }
+    form.elements.seconds.value = ((performance.now() - shownAt) / 1000).toFixed(1);
+    const body = [...new FormData(form)].filter(([name]) => name !== "act");
+    body.push(["act", act]);
+    sessionStorage.removeItem(memory(one("#stage")));
+    send(form.action, body);
+  }
+
+  function undo() {
+    const form = one("#undo");
+    if (form && !one("button[form=undo]")?.disabled) send(form.action, [...new FormData(form)]);
+  }
+
+  document.addEventListener("change", (event) => {
+    if (event.target.closest("#choose")) {
+      notice("");
+      count(one("#stage"));
+    }
+  });
+
+  document.addEventListener("submit", (event) => {
+    if (event.target.id === "choose") {
+      event.preventDefault();
+      answer(event.submitter?.value || "keep");
+    } else if (event.target.id === "undo") {
+      event.preventDefault();
+      undo();
+    }
+  });
+
+  document.addEventListener("keydown", (event) => {
+    if (!one("#stage") || event.ctrlKey || event.metaKey || event.altKey) return;
+    const target = event.target;
+    if (target.matches("input:not([type=checkbox]), textarea, select")) return;
+    const key = event.key.toLowerCase();
+    const box = /^[1-9]$/.test(key) ? boxes()[Number(key) - 1] : null;
+    const press = (selector) => {
+      const button = one(selector);
+      if (button && !event.repeat) button.click();
+      return button;
+    };
+    let done = true;
+    if (box) {
+      if (!event.repeat) box.click();
+    } else if (key === "enter" && !target.closest("button, a, summary")) press("button[value=keep]");
+    else if (key === "0") press("button[value=none]");
+    else if (key === "s") press("button[value=skip]");
+    else if (key === "u") press("button[form=undo]");
+    else if (key === "?") {
+      const why = one("#why");
+      if (why) why.open = !why.open;
+    } else if (key === "escape" && one("#why")?.open) one("#why").open = false;
+    else done = false;
+    if (done) event.preventDefault();
+  });
+
+  document.addEventListener("click", (event) => {
+    const why = one("#why[open]");
+    if (why && !why.contains(event.target)) why.open = false;
+    const copy = event.target.closest("[data-copy]");
+    if (copy) {
+      navigator.clipboard?.writeText(one(copy.dataset.copy).textContent.trim()).then(() => (copy.textContent = "Copied"));
+    }
+  });
+
+  document.querySelectorAll("[data-question], [data-thinking]").forEach(begin);
+  const pending = JSON.parse(sessionStorage.getItem(PENDING) ?? "null");
+  if (pending && one("#stage")) send(pending.address, pending.body);
+})();

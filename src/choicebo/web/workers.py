@@ -1,0 +1,79 @@
+"""The processes that compute, so that pages are served meanwhile."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+import warnings
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any, ParamSpec, TypeVar
+
+from choicebo._runtime import limit_blas_threads
+from choicebo.errors import ConvergenceWarning
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class WorkerPool(Executor):
+    """A pool of processes that is started anew when one of them dies; threads may share it."""
+
+    def __init__(self, processes: int, politeness: int = 5) -> None:
+        self.processes = processes
+        self.politeness = politeness
+        """By how much they stand back for the server itself (``os.nice``)."""
+        self._pool: ProcessPoolExecutor | None = None
+        self._lock = threading.Lock()
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Compute ``fn(*args)`` in one of the processes."""
+        limit_blas_threads()  # what the processes inherit
+        for attempt in (1, 2):
+            with self._lock:
+                if self._pool is None:
+                    context = multiprocessing.get_context("spawn")
+                    self._pool = ProcessPoolExecutor(
+                        self.processes, mp_context=context, initializer=_begin, initargs=(self.politeness,)
+                    )
+                pool = self._pool
+            try:
+                return pool.submit(fn, *args, **kwargs)
+            except BrokenProcessPool:
+                with self._lock:
+                    if self._pool is pool:
+                        self._pool = None
+                if attempt == 2:
+                    raise
+        raise AssertionError
+
+    def warm(self) -> None:
+        """Start a process and let it load what every computation needs."""
+        self.submit(_load)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Stop the processes; what they are at is lost and is computed again when needed."""
+        with self._lock:
+            pool, self._pool = self._pool, None
+        if pool is None:
+            return
+        running: dict[int, Any] = dict(getattr(pool, "_processes", None) or {})
+        for process in running.values():
+            process.terminate()
+        pool.shutdown(wait=wait, cancel_futures=cancel_futures)
+
+
+def _begin(politeness: int) -> None:
+    # Ctrl-C goes to the whole group; the server is the one to end its workers.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    warnings.simplefilter("ignore", ConvergenceWarning)  # the result page tells it to the person
+    if hasattr(os, "nice"):
+        os.nice(politeness)
+
+
+def _load() -> None:
+    import choicebo.optimizer
+    import choicebo.study.compute  # noqa: F401

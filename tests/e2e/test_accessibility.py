@@ -1,0 +1,103 @@
+"""Every page, in light and dark, is checked by axe; the set-up page is used as a person would."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import choicebo as cb
+from choicebo.study import Study
+
+from .e2e_helpers import Server
+
+AXE = Path(__file__).parent / "vendor" / "axe-4.14.0.min.js"
+
+
+@pytest.fixture(scope="module")
+def learned(server: Server) -> str:
+    """A study with a real model behind its result."""
+    space = cb.Space([cb.Real("sweet", 0, 1), cb.Real("salt", 0, 1)])
+    study = Study.create(
+        server.url, "sweets", space, acquisition="sobol", query_size=3, latent_dim=2, engine="vi", initial_queries=2
+    )
+    for _ in range(7):
+        question = study.ask()
+        values = [(option["sweet"], -option["sweet"] + option["salt"]) for option in question.options]
+        beaten = [any(a > v[0] and b > v[1] for a, b in values) for v in values]
+        study.tell(question, [at for at, lost in enumerate(beaten) if not lost])
+    return study.name
+
+
+def serious(page: Any) -> list[str]:
+    page.evaluate(AXE.read_text())
+    found = page.evaluate("axe.run().then(r => r.violations.filter(v => ['serious', 'critical'].includes(v.impact)))")
+    return [f"{rule['id']}: {node['html'][:160]}" for rule in found for node in rule["nodes"]]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_no_page_has_a_serious_finding(
+    server: Server, learned: str, open_page: Callable[..., Any], scheme: str, width: int
+) -> None:
+    page = open_page(color_scheme=scheme, viewport={"width": width, "height": 844})
+    ready = {
+        f"/study/{learned}": "#choose",
+        f"/study/{learned}/result": "#result .best",
+        f"/study/{learned}/history": ".past",
+        f"/study/{learned}/raters": "table",
+        "/studies": ".studies",
+        "/studies/new": "#draft",
+        "/studies/catalogue": ".setup",
+        "/enter": "form",
+        "/api/v1/docs": ".panel",
+        "/nowhere": "h1",
+    }
+    found = {}
+    for path, there in ready.items():
+        page.goto(server.address + path)
+        page.wait_for_selector(there, timeout=300_000)
+        if there == "#choose":
+            page.keyboard.press("1")
+            page.keyboard.press("?")
+        found[path] = serious(page)
+    assert {path: problems for path, problems in found.items() if problems} == {}
+
+
+def test_the_charts_are_walked_through_by_keyboard(server: Server, learned: str, open_page: Callable[..., Any]) -> None:
+    page = open_page()
+    page.goto(f"{server.address}/study/{learned}/result")
+    page.wait_for_selector("#result .best", timeout=300_000)
+    page.locator(".parallel .item").first.focus()
+    said = page.evaluate("document.activeElement.getAttribute('aria-label')")
+    assert said.startswith("Best option")
+    assert "sweet" in said
+
+
+def test_a_study_is_set_up_in_the_browser_with_live_validation(server: Server, open_page: Callable[..., Any]) -> None:
+    page = open_page()
+    page.goto(f"{server.address}/studies/new")
+    page.get_by_label("Name of the study").fill("soup")
+    rows = page.locator("fieldset.row")
+    rows.nth(0).get_by_label("Name").fill("salt")
+    rows.nth(0).get_by_label("From").fill("0")
+    rows.nth(0).get_by_label("To", exact=True).fill("-5")
+    page.get_by_text("above high").wait_for()
+    rows.nth(0).get_by_label("To", exact=True).fill("5")
+    page.locator(".sample li").nth(4).wait_for()
+    page.get_by_role("button", name="Add a parameter").click()
+    rows.nth(2).wait_for()
+    assert rows.nth(0).get_by_label("Name").input_value() == "salt"
+    rows.nth(2).get_by_label("Name").fill("noodles")
+    rows.nth(2).locator("select[name=p-kind]").select_option("categorical")
+    rows.nth(2).get_by_label("Values").fill("egg, rice, glass")
+    page.get_by_text("noodles egg").or_(page.get_by_text("noodles rice")).first.wait_for()
+    page.get_by_label("Rules, one per line").fill("salt >= 9")
+    page.locator(".problem").wait_for()
+    page.get_by_label("Rules, one per line").fill("salt >= 1")
+    page.locator(".sample li").nth(4).wait_for()
+    page.get_by_role("button", name="Create the study").last.click()
+    page.wait_for_selector('#stage[data-question="1"]')
+    assert page.locator(".card").count() == 5

@@ -1,0 +1,226 @@
+"""History, result, raters, set-up: what the other pages promise."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+import choicebo as cb
+from choicebo.study import Study
+from choicebo.web.app import create_app
+from choicebo.web.settings import ServerSettings
+
+from .web_helpers import Browser, bread
+
+PNG = b"\x89PNG\r\n\x1a\n0000"
+TABLE = "sku,name,price,photo\nA,Plain,3,pictures/a.png\nB,Rye,5,b.png\nC,Spelt,4,c.png\n"
+
+
+def parameters(**extra: Any) -> dict[str, Any]:
+    rows = {"p-name": ["minutes", "flour"], "p-kind": ["integer", "categorical"], "p-low": ["5", ""]}
+    rows |= {"p-high": ["40", ""], "p-unit": ["min", ""], "p-scale": ["linear", "linear"], "p-today": ["", ""]}
+    return {"name": "bread", "question": "Which?", **rows, "p-values": ["", "rye, wheat"], "act": "create", **extra}
+
+
+def test_history_shows_answers_newest_first_and_retract_and_restore_work_without_scripts(browser: Browser) -> None:
+    study = browser.study
+    for kept in ([0], [1, 2], [3]):
+        study.tell(study.ask(), kept)
+    page = browser.get("/study/bread/history")
+    assert page.text.index("Question 3") < page.text.index("Question 1")
+    first = study.history()[0].id
+    page = browser.post(f"/study/bread/answers/{first}/retract")
+    assert "retracted" in page.text
+    assert study.n_answers == 2
+    browser.post(f"/study/bread/answers/{first}/restore")
+    assert study.n_answers == 3
+
+
+def test_what_was_undone_is_not_in_the_history_and_what_is_unknown_is_not_found(browser: Browser) -> None:
+    study = browser.study
+    study.tell(study.ask(), [0])
+    study.undo()
+    assert "Nothing yet" in browser.get("/study/bread/history").text
+    browser.get("/studies/new")
+    assert browser.post("/study/bread/answers/99/retract").status_code == 404
+
+
+def test_without_answers_the_result_says_so(browser: Browser) -> None:
+    assert "Nothing to show yet" in browser.get("/study/bread/result").text
+    assert browser.get("/study/bread/download/report.html").status_code == 404
+
+
+def test_downloads_are_files_that_read_back(browser: Browser, tmp_path: Path) -> None:
+    study = browser.study
+    study.tell(study.ask(), [0])
+    found = browser.get("/study/bread/download/study.json")
+    assert found.headers["content-disposition"] == 'attachment; filename="bread-study.json"'
+    assert Study.import_json(tmp_path / "copy.db", found.text).n_answers == 1
+    assert browser.get("/study/bread/download/answers.csv").text.startswith(study.export_csv("answers")[:20])
+    assert browser.get("/study/bread/download/other.csv").status_code == 404
+
+
+def test_a_study_is_created_in_the_browser_and_asks(serve: Callable[..., Browser]) -> None:
+    browser = serve()
+    browser.get("/studies/new")
+    page = browser.post("/studies/new", parameters(acquisition="sobol", query_size="3"))
+    assert page.url.path == "/study/bread"
+    assert browser.study.settings["query_size"] == 3
+    assert browser.get("/study/bread").text.count('name="kept"') == 3
+
+
+def test_a_baseline_and_rules_are_taken_from_the_form(serve: Callable[..., Browser]) -> None:
+    browser = serve()
+    browser.get("/studies/new")
+    given = parameters(constraints="minutes <= 20", **{"p-today": ["10", "rye"]})
+    browser.post("/studies/new", given)
+    assert browser.study.baseline == {"minutes": 10, "flour": "rye"}
+    assert [rule.text for rule in browser.study.space.constraints] == ["minutes <= 20"]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"p-low": ["x", ""]}, "From of &#39;minutes&#39;"),
+        ({"p-low": ["50", ""]}, "above high"),
+        ({"constraints": "minutes >= 100"}, "minutes &gt;= 100"),
+        ({"constraints": "minuts >= 10"}, "minuts"),
+        ({"p-values": ["", "rye"]}, "flour"),
+        ({"p-today": ["10", ""]}, "today"),
+        ({"name": "taken"}, "already"),
+    ],
+)
+def test_what_is_wrong_with_a_draft_is_said_while_typing(
+    serve: Callable[..., Browser], wrong: dict[str, Any], told: str
+) -> None:
+    browser = serve()
+    Study.create(browser.url, **bread(name="taken")).close()
+    browser.get("/studies/new")
+    fine = browser.post("/studies/preview", parameters(), part=True)
+    assert fine.text.count("<li>") == 5
+    assert told in browser.post("/studies/preview", parameters(**wrong), part=True).text
+    refused = browser.post("/studies/new", parameters(**wrong))
+    assert refused.status_code == 400
+    assert told in refused.text
+    assert [info.name for info in Study.list(browser.url)] == ["taken"]
+
+
+def test_parameters_are_added_and_removed_without_scripts_and_keep_what_was_typed(
+    serve: Callable[..., Browser],
+) -> None:
+    browser = serve()
+    browser.get("/studies/new")
+    page = browser.post("/studies/new", parameters(act="add"))
+    assert page.text.count('name="p-name"') == 3
+    page = browser.post("/studies/new", parameters(act="remove-0"))
+    assert page.text.count('name="p-name"') == 1
+    assert 'value="rye, wheat"' in page.text
+
+
+def test_a_table_with_images_becomes_a_study(serve: Callable[..., Browser]) -> None:
+    browser = serve()
+    browser.get("/studies/catalogue")
+    files = [("table", ("menu.csv", TABLE, "text/csv"))]
+    files += [("images", (f"{name}.png", io.BytesIO(PNG), "image/png")) for name in "abc"]  # type: ignore[arg-type]
+    data = {"name": "bread", "label": "name", "image": "photo", "query_size": "2", "acquisition": "sobol"}
+    seen = browser.post("/studies/catalogue", data, files=files, part=True)
+    assert "3 options" in seen.text
+    for _, (_, content, _) in files[1:]:
+        content.seek(0)  # type: ignore[attr-defined]
+    page = browser.post("/studies/catalogue", data, files=files)
+    assert page.status_code == 200
+    assert browser.get("/study/bread").text.count("/study/bread/image/") == 2
+    assert browser.client.get("/study/bread/image/a.png").content == PNG
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [("a.png", b"<html>", "not an image"), ("a.exe", PNG, "not among"), ("other.png", PNG, "not among")],
+)
+def test_an_upload_that_is_no_image_creates_nothing(
+    serve: Callable[..., Browser], tmp_path: Path, name: str, content: bytes, told: str
+) -> None:
+    browser = serve()
+    browser.get("/studies/catalogue")
+    table = "sku,price,photo\nA,3,a.png\nB,4,a.png\n"
+    files = [("table", ("menu.csv", table, "text/csv")), ("images", (name, content, "image/png"))]
+    data = {"name": "bread", "image": "photo", "query_size": "2"}
+    refused = browser.post("/studies/catalogue", data, files=files)
+    assert refused.status_code == 400
+    assert told in refused.text
+    assert list(tmp_path.rglob("*.png")) == []
+    assert not (tmp_path / "studies.db").exists()
+
+
+def test_a_bad_table_is_explained_by_its_own_name(serve: Callable[..., Browser]) -> None:
+    browser = serve()
+    browser.get("/studies/catalogue")
+    refused = browser.post(
+        "/studies/catalogue", {"name": "x"}, files=[("table", ("menu.csv", "sku\nA,B\n", "text/csv"))]
+    )
+    assert "menu.csv" in refused.text
+    assert "/tmp" not in refused.text
+
+
+@pytest.fixture(scope="module")
+def learned(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """A study with a real model: the one fit of these tests."""
+    url = str(tmp_path_factory.mktemp("web") / "studies.db")
+    space = cb.Space([cb.Real("sweet", 0, 1), cb.Real("salt", 0, 1)])
+    study = Study.create(
+        url, "bread", space, acquisition="sobol", query_size=3, latent_dim=2, engine="vi", initial_queries=2
+    )
+    for _ in range(7):
+        question = study.ask()
+        values = [(option["sweet"], -option["sweet"] + option["salt"]) for option in question.options]
+        beaten = [any(a > v[0] and b > v[1] for a, b in values) for v in values]
+        study.tell(question, [at for at, lost in enumerate(beaten) if not lost])
+    with ThreadPoolExecutor(1) as pool, TestClient(create_app(ServerSettings(url), pool), "http://127.0.0.1") as client:
+        browser = Browser(client, url)
+        for _ in range(120):
+            if "Working it out" not in browser.client.get("/study/bread/result").text:
+                break
+            browser.client.get("/study/bread/result/events")
+        yield browser
+
+
+def test_the_result_shows_the_best_options_and_charts_that_can_be_read_without_seeing_them(learned: Browser) -> None:
+    page = learned.client.get("/study/bread/result").text
+    assert "likely that no other beats it" in page
+    assert "Hidden objective 2" in page
+    assert page.count('class="item" tabindex="0" role="img" aria-label="Best option') >= 2
+    assert "As a table" in page
+    assert "<polygon" in page
+
+
+def test_the_api_gives_the_same_result(learned: Browser) -> None:
+    found = learned.client.get("/api/v1/studies/bread/result", params={"wait": 30}).json()
+    best = {json.dumps(each["option"], sort_keys=True) for each in found["pareto_set"]}
+    own = {json.dumps(each.option, sort_keys=True) for each in learned.study.pareto_set()}
+    assert best == own
+    assert len(found["objectives"]) == 2
+
+
+def test_a_new_answer_makes_a_new_result(learned: Browser) -> None:
+    study = learned.study
+    before = learned.client.get("/study/bread/result").text
+    last = study.history()[-1]
+    study.retract(last)
+    assert "From 7 answers" in before
+    assert "From 7 answers" not in learned.client.get("/study/bread/result").text
+    study.restore(last)
+    assert "From 7 answers" in learned.client.get("/study/bread/result").text
+
+
+def test_the_report_is_one_page_that_needs_nothing_else(learned: Browser) -> None:
+    found = learned.client.get("/study/bread/download/report.html")
+    assert found.status_code == 200
+    assert "<script" not in found.text
+    assert 'src="http' not in found.text

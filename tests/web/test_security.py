@@ -1,0 +1,206 @@
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from choicebo.errors import InvalidInput
+from choicebo.space.study_file import Show
+from choicebo.study import Study, StudyError
+from choicebo.web import pages
+from choicebo.web.guard import FORM_BYTES, HEADERS
+from choicebo.web.pictures import image_file
+from choicebo.web.settings import ServerSettings
+
+from .web_helpers import TOKEN, Browser, bread
+
+PAGES = ("/studies", "/studies/new", "/studies/catalogue", "/study/bread", "/study/bread/history")
+PAGES += ("/study/bread/raters", "/study/bread/result", "/enter", "/api/v1/docs", "/nowhere")
+
+
+@pytest.fixture
+def guarded(serve: Callable[..., Browser]) -> Browser:
+    """A server that other machines can reach, with one study."""
+    found = serve(token=TOKEN, host="0.0.0.0")
+    Study.create(found.url, **bread()).close()
+    return found
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.4", "example.org"])
+def test_a_host_that_others_can_reach_needs_a_token(host: str) -> None:
+    with pytest.raises(InvalidInput, match="token"):
+        ServerSettings("x.db", host=host)
+    with pytest.raises(InvalidInput, match="16"):
+        ServerSettings("x.db", host=host, token="short")
+
+
+def test_without_the_token_every_page_leads_to_the_entrance(guarded: Browser) -> None:
+    for path in ("/", *PAGES[:-3]):
+        found = guarded.client.get(path, follow_redirects=False)
+        assert (found.status_code, found.headers["location"].split("?")[0]) == (303, "/enter"), path
+
+
+def test_the_token_becomes_a_cookie_that_scripts_cannot_read(guarded: Browser) -> None:
+    guarded.get("/enter")
+    found = guarded.post("/enter", {"token": TOKEN, "next": "/studies"}, follow_redirects=False)
+    cookie = found.headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=lax" in cookie
+    assert TOKEN not in cookie
+    assert guarded.get("/study/bread").status_code == 200
+
+
+def test_a_token_in_the_address_is_hidden_from_there(guarded: Browser) -> None:
+    found = guarded.get("/enter", params={"token": TOKEN})
+    assert found.status_code == 200
+    assert "token" not in str(found.url)
+
+
+def test_wrong_tokens_are_refused_and_then_not_even_looked_at(guarded: Browser) -> None:
+    codes = [guarded.client.get("/enter", params={"token": "wrong"}).status_code for _ in range(12)]
+    assert codes == [401] * 10 + [429] * 2
+    assert guarded.client.get("/enter", params={"token": TOKEN}).status_code == 429
+    assert guarded.client.get("/join/wrong").status_code == 429
+    assert guarded.client.get("/api/v1/studies", headers={"Authorization": "Bearer wrong"}).status_code == 429
+
+
+@pytest.mark.parametrize("address", ["//evil.example", "https://evil.example", "/\\evil.example", "javascript:1"])
+def test_the_entrance_does_not_send_people_elsewhere(guarded: Browser, address: str) -> None:
+    found = guarded.client.get("/enter", params={"token": TOKEN, "next": address}, follow_redirects=False)
+    assert found.headers["location"] == "/"
+
+
+def test_no_form_is_taken_without_its_value(browser: Browser) -> None:
+    """Every address that takes a form is tried, so that a new one cannot be forgotten."""
+    modules = [
+        importlib.import_module(f"choicebo.web.pages.{found.name}") for found in pkgutil.iter_modules(pages.__path__)
+    ]
+    forms = [route.path for module in modules for route in module.router.routes if "POST" in route.methods]
+    assert len(forms) >= 10
+    browser.get("/study/bread")
+    for path in forms:
+        filled = path.format(name="bread", answer="1", act="retract")
+        for value in ({}, {"form_token": "0" * 64}):
+            assert browser.client.post(filled, data=value).status_code == 403, path
+
+
+def test_a_form_from_another_site_is_refused_even_with_its_value(browser: Browser) -> None:
+    browser.get("/study/bread")
+    data = {"form_token": browser.field("form_token"), "question": "1", "kept": "0", "act": "keep"}
+    for headers in ({"Origin": "http://evil.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}):
+        assert browser.client.post("/study/bread/answer", data=data, headers=headers).status_code == 403
+    assert browser.study.n_answers == 0
+
+
+def test_on_loopback_no_other_name_of_this_machine_is_answered(browser: Browser) -> None:
+    assert browser.client.get("/studies", headers={"Host": "evil.example"}).status_code == 421
+    assert browser.client.get("/studies", headers={"Host": "localhost:9"}).status_code == 200
+
+
+@pytest.mark.parametrize("path", [*PAGES, "/static/choicebo.css", "/api/v1/studies", "/api/v1/openapi.json"])
+def test_every_response_carries_the_security_headers(browser: Browser, path: str) -> None:
+    found = browser.get(path)
+    assert [name for name in HEADERS if name.lower() not in found.headers] == []
+    policy = found.headers["content-security-policy"]
+    assert "script-src 'self'" in policy
+    assert "unsafe" not in policy
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_no_page_has_a_script_or_style_of_its_own(browser: Browser, path: str) -> None:
+    text = browser.get(path).text
+    assert not re.search(r"<style|\sstyle=|\son\w+=|javascript:|<script(?![^>]+src=)", text)
+    assert "http://" not in re.sub(r"http://(www\.w3\.org|127\.0\.0\.1)", "", text)
+
+
+def test_too_large_a_body_is_refused_with_and_without_its_length(browser: Browser) -> None:
+    browser.get("/study/bread")
+    big = b"x" * (FORM_BYTES + 1)
+    assert browser.client.post("/study/bread/answer", content=big).status_code == 413
+    parts = (big[at : at + 65536] for at in range(0, len(big), 65536))
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    assert browser.client.post("/study/bread/answer", content=parts, headers=headers).status_code == 413
+    headers = {"Content-Type": "application/json"}
+    parts = (big[at : at + 65536] for at in range(0, len(big), 65536))
+    assert browser.client.post("/api/v1/studies", content=parts, headers=headers).status_code == 413
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["../secret.png", "/etc/passwd", "a/../../secret.png", "link.png", "notes.txt", "missing.png", "a\x00.png", ""],
+)
+def test_images_come_only_from_the_folder_of_the_study(tmp_path: Path, path: str) -> None:
+    folder = tmp_path / "study"
+    folder.mkdir()
+    (tmp_path / "secret.png").write_bytes(b"\x89PNG")
+    (folder / "notes.txt").write_text("secret")
+    (folder / "link.png").symlink_to(tmp_path / "secret.png")
+    (folder / "own.png").write_bytes(b"\x89PNG")
+    assert image_file(folder, "own.png").name == "own.png"
+    with pytest.raises(StudyError):
+        image_file(folder, path)
+
+
+def test_images_are_served_and_escapes_are_not(serve: Callable[..., Browser], tmp_path: Path) -> None:
+    folder = tmp_path / "pictures"
+    folder.mkdir()
+    (folder / "rye.png").write_bytes(b"\x89PNG...")
+    (tmp_path / "secret.png").write_bytes(b"\x89PNG...")
+    browser = serve()
+    Study.create(browser.url, **bread(show=Show("image", template="{flour}.png"), folder=folder)).close()
+    assert 'src="/study/bread/image/rye.png"' in browser.get("/study/bread").text
+    found = browser.get("/study/bread/image/rye.png")
+    assert (found.content, found.headers["content-type"]) == (b"\x89PNG...", "image/png")
+    for path in ("../secret.png", "%2e%2e/secret.png", "..%2fsecret.png", "%2Fetc%2Fpasswd"):
+        assert browser.client.get(f"/study/bread/image/{path}").status_code in (400, 404)
+
+
+def test_a_rater_sees_the_choice_and_their_own_history_and_nothing_else(guarded: Browser) -> None:
+    study = guarded.study
+    study.tell(study.ask(), [0])
+    Study.create(guarded.url, **bread(name="secret")).close()
+    token = study.add_rater("Ann")
+    page = guarded.get(f"/join/{token}")
+    assert page.url.path == "/study/bread"
+    assert "You are Ann" in page.text
+    guarded.answer([1])
+    assert [act.rater for act in study.history()] == ["owner", "Ann"]
+    assert guarded.get("/study/bread/history").text.count('class="panel past') == 1
+    for path in ("/study/bread/result", "/study/bread/raters", "/study/bread/download/study.json", "/studies"):
+        assert guarded.client.get(path, follow_redirects=False).status_code == 303, path
+    assert guarded.client.get("/study/secret", follow_redirects=False).status_code == 303
+    owners = study.history()[0].id
+    assert guarded.post(f"/study/bread/answers/{owners}/retract").status_code in (403, 404)
+
+
+def test_a_void_link_lets_nobody_in(guarded: Browser) -> None:
+    old = guarded.study.add_rater("Ann")
+    guarded.study.new_token("Ann")
+    assert guarded.client.get(f"/join/{old}").status_code == 401
+
+
+def test_an_unexpected_error_shows_no_trace(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("secret detail")
+
+    monkeypatch.setattr(Study, "raters", fail)
+    for path in ("/study/bread/raters", "/api/v1/studies/bread/raters"):
+        found = browser.get(path)
+        assert found.status_code == 500
+        assert "secret detail" not in found.text
+        assert "Traceback" not in found.text
+        assert "content-security-policy" in found.headers
+
+
+def test_the_api_takes_a_bearer_token_and_no_cookie(guarded: Browser) -> None:
+    guarded.get("/enter", params={"token": TOKEN})
+    assert guarded.client.get("/api/v1/studies").status_code == 401
+    assert guarded.client.get("/api/v1/studies", headers={"Authorization": f"Bearer {TOKEN}"}).status_code == 200
+    rater = {"Authorization": f"Bearer {guarded.study.add_rater('Ann')}"}
+    assert guarded.client.get("/api/v1/studies/bread", headers=rater).status_code == 200
+    for path in ("/api/v1/studies", "/api/v1/studies/other", "/api/v1/studies/bread/raters"):
+        assert guarded.client.get(path, headers=rater).status_code == 401
