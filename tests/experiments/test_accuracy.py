@@ -5,13 +5,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from rich.console import Console
-from typer.testing import CliRunner
 
-from choicebo.__main__ import build_app
 from choicebo.errors import InvalidInput
-from choicebo.experiments import accuracy, accuracy_report, bench
+from choicebo.experiments import accuracy_report, bench
 from choicebo.experiments.accuracy import (
     Ceiling,
+    Peer,
     Score,
     real_accuracy,
     real_ceiling,
@@ -20,7 +19,6 @@ from choicebo.experiments.accuracy import (
 )
 from choicebo.experiments.datasets import RealData, rank_scaled
 from choicebo.experiments.provenance import provenance
-from choicebo.experiments.runner import run
 from choicebo.model.diagnostics import Diagnostics
 from choicebo.model.engines import Variational
 from choicebo.model.gp import ChoiceGP
@@ -112,8 +110,9 @@ def test_the_summary_has_mean_standard_error_lowest_and_the_papers_value():
 
 
 def test_the_table_shows_ours_beside_the_papers():
-    shown = printed(accuracy_report.table("g = [cos 2x]", [score()], [Ceiling("toy", 0, None, 0.8, 0.81)], "seed"))
-    for part in ("g = [cos 2x]", "0.54", "0.750", "Oracle-GP", "0.77", "0.800", "0.810", *PREDICTION_RULES):
+    ceilings, peers = [Ceiling("toy", 0, None, 0.8, 0.81)], [Peer("toy", 100, 0, None, 0.445, 1.0)]
+    shown = printed(accuracy_report.table("g = [cos 2x]", [score()], ceilings, "seed", peers))
+    for part in ("g = [cos 2x]", "0.54", "0.750", "Oracle-GP", "0.77", "0.800", "0.810", "0.445", *PREDICTION_RULES):
         assert part in shown
 
 
@@ -126,28 +125,15 @@ def test_the_columns_and_signs_are_reported(smooth_data):
 def test_the_json_report_is_valid_and_complete(tmp_path):
     path = tmp_path / "toy.json"
     ceilings = [Ceiling("toy", 0, None, 0.8, None)]
-    accuracy_report.write_json(path, {"seeds": [0]}, [score()], ceilings, provenance())
+    peers = [Peer("toy", 100, 0, None, 0.4, 1.0)]
+    accuracy_report.write_json(path, {"seeds": [0]}, [score()], ceilings, provenance(), peers)
     found = json.loads(path.read_text(), parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
     assert found["settings"] == {"seeds": [0]}
     assert found["fits"][0]["accuracy"]["pareto"] == 0.75
     assert found["summary"][0]["accuracy"]["pareto"]["se"] is None
     assert found["oracle"]["toy"]["paper"] == 0.77
+    assert found["pareto_embedding"][0]["accuracy"]["mean"] == 0.4
     assert {"date", "versions", "machine"} <= set(found)
-
-
-def test_jobs_come_back_in_order_from_several_processes():
-    seen = []
-    jobs = [_Square(k) for k in range(4)]
-    assert run(jobs, n_jobs=2, done=lambda: seen.append(1)) == [0, 1, 4, 9]
-    assert len(seen) == 4
-
-
-class _Square:
-    def __init__(self, number: int) -> None:
-        self.number = number
-
-    def __call__(self) -> int:
-        return self.number**2
 
 
 def test_the_bench_times_and_compares_both_engines(monkeypatch):
@@ -159,16 +145,3 @@ def test_the_bench_times_and_compares_both_engines(monkeypatch):
     (ratio,) = bench.price_ratios(timings).values()
     assert ratio == pytest.approx(timings[1].seconds_per_effective_draw / timings[0].seconds_per_effective_draw)
     assert "8 choices: an effective draw costs" in " ".join(printed(bench.table(timings)).split())
-
-
-def test_the_toy_command_prints_a_table_and_writes_its_files(monkeypatch, tmp_path):
-    from choicebo.experiments import commands
-
-    monkeypatch.setattr(commands, "SIZES", (10,))
-    monkeypatch.setattr(commands, "QUICK_REPETITIONS", 2)
-    monkeypatch.setattr(accuracy, "toy_accuracy", lambda n, seed: score(n_choices=n, seed=seed))
-    monkeypatch.setattr(accuracy, "toy_ceiling", lambda seed: Ceiling("toy", seed, None, 0.8, 0.81))
-    result = CliRunner().invoke(build_app(), ["reproduce", "toy", "--quick", "--out", str(tmp_path / "out")])
-    assert result.exit_code == 0, result.output
-    assert "0.750 ± 0.000" in result.stdout
-    assert len(json.loads((tmp_path / "out" / "toy.json").read_text())["fits"]) == 2

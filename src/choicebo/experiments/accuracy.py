@@ -6,6 +6,7 @@ Each function makes one data set, fits one model and scores it; repetitions, pri
 from __future__ import annotations
 
 import itertools
+import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from choicebo.choices import ChoiceData
 from choicebo.errors import ConvergenceWarning, InvalidInput
-from choicebo.experiments import oracle
+from choicebo.experiments import baselines, oracle
 from choicebo.experiments.choosers import pareto_choice
 from choicebo.experiments.datasets import Fold, RealData, Scale, folds, min_max
 from choicebo.experiments.toy import toy_dataset
@@ -63,6 +64,18 @@ class Ceiling:
     """The objectives without noise, where they are known."""
 
 
+@dataclass(frozen=True)
+class Peer:
+    """How well a model that is no Gaussian process predicts from the same choices."""
+
+    task: str
+    n_choices: int
+    seed: int
+    fold: int | None
+    accuracy: float
+    seconds: float
+
+
 def share_equal(predicted: Kept, kept: Kept) -> float:
     """The share of sets whose predicted choice is exactly the true one.
 
@@ -91,6 +104,12 @@ def toy_ceiling(seed: int = 0, n_test: int = TOY_TEST_SETS) -> Ceiling:
     )
 
 
+def toy_peer(n_choices: int, seed: int = 0, n_test: int = TOY_TEST_SETS) -> Peer:
+    """What a Pareto-embedding network reaches from the same choices on the same test sets."""
+    data = toy_dataset(n_choices, n_test=n_test, seed=seed)
+    return _peer("toy", seed, None, data.train, data.test_sets, data.test_kept)
+
+
 def real_accuracy(
     data: RealData,
     n_choices: int,
@@ -115,6 +134,14 @@ def real_ceiling(
     means = regression.predict(scale(part.train_inputs, part.test_inputs))
     found = _share_by_values(means, part.test_sets, part.test_kept)
     return Ceiling(task=data.name, seed=seed, fold=fold, oracle=found, exact=None)
+
+
+def real_peer(
+    data: RealData, n_choices: int, fold: int, seed: int = 0, scale: Scale = min_max, n_test: int = REAL_TEST_SETS
+) -> Peer:
+    """What a Pareto-embedding network reaches from the same choices on the test sets of the same fold."""
+    part = _fold(data, n_choices, fold, seed, n_test)
+    return _peer(data.name, seed, fold, part.choice_data(scale), part.test_options(scale), part.test_kept)
 
 
 def _fold(data: RealData, n_choices: int, number: int, seed: int, n_test: int) -> Fold:
@@ -151,6 +178,17 @@ def _score(
         effective_draws=found.effective_sample_size,
         problems=found.problems,
     )
+
+
+def _peer(task: str, seed: int, fold: int | None, train: ChoiceData, test_sets: ArrayLike, kept: Kept) -> Peer:
+    baselines.require("The Pareto-embedding network")
+    from choicebo.experiments.baselines import embedding
+
+    began = time.perf_counter()
+    network = embedding.fit(train, seed=seed)
+    seconds = time.perf_counter() - began
+    reached = share_equal(network.predict_choices(test_sets), kept)
+    return Peer(task, train.n_choices, seed, fold, reached, seconds)
 
 
 def _share_by_values(values: Array, sets: NDArray[np.intp], kept: Kept) -> float:

@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from choicebo.experiments import paper
-from choicebo.experiments.accuracy import Ceiling, Score
+from choicebo.experiments.accuracy import Ceiling, Peer, Score
 from choicebo.experiments.datasets import RealData
 from choicebo.model.posterior import PREDICTION_RULES
 
@@ -76,7 +76,13 @@ def summarise(scores: Sequence[Score]) -> list[Row]:
     ]
 
 
-def table(title: str, scores: Sequence[Score], ceilings: Sequence[Ceiling], repeated: str) -> Table:
+def table(
+    title: str,
+    scores: Sequence[Score],
+    ceilings: Sequence[Ceiling],
+    repeated: str,
+    peers: Sequence[Peer] = (),
+) -> Table:
     """The printed table; ``repeated`` names what was repeated (``"seed"``, ``"fold"``)."""
     found = Table(title=escape(title), title_justify="left")
     found.add_column("task")
@@ -93,6 +99,9 @@ def table(title: str, scores: Sequence[Score], ceilings: Sequence[Ceiling], repe
             f"{row.warnings}/{row.repetitions}",
         )
     found.add_section()
+    for (task, n_choices), reached in _by_size(peers).items():
+        name = f"{n_choices}, network"
+        found.add_row(task, name, "", "", "", str(Mean.of(reached)), f"{min(reached):.3f}", "", "")
     for task, group in _by_task(ceilings).items():
         values = {
             "Oracle-GP": (_two_digits(paper.ORACLE.get(task)), [each.oracle for each in group]),
@@ -103,7 +112,7 @@ def table(title: str, scores: Sequence[Score], ceilings: Sequence[Ceiling], repe
                 found.add_row(task, name, papers, "", "", str(Mean.of(reached)), f"{min(reached):.3f}", "", "")
     found.caption = (
         "Share of unseen sets whose choice is predicted exactly; mean ± standard error over "
-        f"{repeated}s. pareto is the default rule."
+        f"{repeated}s. pareto is the default rule; network: a Pareto-embedding that learns from the same choices."
     )
     found.caption_justify = "left"
     return found
@@ -127,6 +136,7 @@ def write_json(
     scores: Sequence[Score],
     ceilings: Sequence[Ceiling],
     provenance: dict[str, Any],
+    peers: Sequence[Peer] = (),
 ) -> None:
     """Everything that the table shows, and every single fit behind it."""
     content = {
@@ -137,6 +147,10 @@ def write_json(
             task: {"ours": asdict(Mean.of([each.oracle for each in group])), "paper": paper.ORACLE.get(task)}
             for task, group in _by_task(ceilings).items()
         },
+        "pareto_embedding": [
+            {"task": task, "n_choices": n_choices, "accuracy": asdict(Mean.of(reached))}
+            for (task, n_choices), reached in _by_size(peers).items()
+        ],
         "fits": [asdict(score) for score in scores],
         "ceilings": [asdict(ceiling) for ceiling in ceilings],
     }
@@ -156,6 +170,13 @@ def _by_task(ceilings: Sequence[Ceiling]) -> dict[str, list[Ceiling]]:
     groups: dict[str, list[Ceiling]] = {}
     for ceiling in ceilings:
         groups.setdefault(ceiling.task, []).append(ceiling)
+    return groups
+
+
+def _by_size(peers: Sequence[Peer]) -> dict[tuple[str, int], list[float]]:
+    groups: dict[tuple[str, int], list[float]] = {}
+    for peer in peers:
+        groups.setdefault((peer.task, peer.n_choices), []).append(peer.accuracy)
     return groups
 
 

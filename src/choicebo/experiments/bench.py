@@ -48,6 +48,8 @@ class Timing:
     """The first fit of this process, compilation included, with nothing in the compilation cache."""
     seconds: float
     """A later fit, median over the repetitions."""
+    cpu_seconds: float
+    """Processor time of a later fit, all threads, median: other work on the machine hardly changes it."""
     effective_draws: float
     """Of the log-likelihood, of that many: median over the repetitions."""
     draws: int
@@ -88,13 +90,14 @@ def _two_smooth_objectives(X: Array) -> Array:
 def time_fit(case: Case, repetitions: int = 3, done: Callable[[], None] | None = None) -> Timing:
     """Time the first fit and ``repetitions`` later ones, each with its own seed; ``done()`` follows each."""
     data, model = bench_data(case), ChoiceGP(latent_dim=case.latent_dim, engine=case.engine)
-    seconds, found = [], []
+    seconds, cpu, found = [], [], []
     with warnings.catch_warnings(), _without_stored_programs():
         warnings.simplefilter("ignore", ConvergenceWarning)  # R-hat and effective draws are in the table
         for seed in range(repetitions + 1):
-            began = time.perf_counter()
+            began, cpu_began = time.perf_counter(), time.process_time()
             diagnostics = model.fit(data, seed=seed).diagnostics
             seconds.append(time.perf_counter() - began)
+            cpu.append(time.process_time() - cpu_began)
             found.append(diagnostics)
             if done is not None:
                 done()
@@ -102,6 +105,7 @@ def time_fit(case: Case, repetitions: int = 3, done: Callable[[], None] | None =
         case=case,
         cold_seconds=seconds[0],
         seconds=median(seconds[1:]),
+        cpu_seconds=median(cpu[1:]),
         effective_draws=median(each.effective_sample_size for each in found[1:]),
         draws=found[0].draws,
         r_hat=max(each.r_hat for each in found[1:]),
@@ -139,6 +143,7 @@ def table(timings: list[Timing]) -> Table:
         "options",
         "first fit s",
         "fit s",
+        "CPU s",
         "effective draws",
         "R-hat",
         "ms / effective draw",
@@ -152,6 +157,7 @@ def table(timings: list[Timing]) -> Table:
             str(each.case.n_options),
             f"{each.cold_seconds:.1f}",
             f"{each.seconds:.2f}",
+            f"{each.cpu_seconds:.2f}",
             f"{each.effective_draws:.0f} of {each.draws}",
             f"{each.r_hat:.2f}",
             f"{1000 * each.seconds_per_effective_draw:.1f}",

@@ -5,35 +5,23 @@ Whatever computes is imported inside the commands, so that ``choicebo --help`` d
 
 from __future__ import annotations
 
-import enum
-import os
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from choicebo.cli import output
+from choicebo.experiments import reproduce
+from choicebo.experiments.reproduce import require_writable
 
 if TYPE_CHECKING:
-    from choicebo.experiments.accuracy import Ceiling, Score
+    from choicebo.experiments.demo import Course
     from choicebo.model.diagnostics import Diagnostics
 
-demo = typer.Typer(help="A simulated person, from choices to what was learned.", invoke_without_command=True)
-reproduce = typer.Typer(help="Run the paper's experiments: our figures beside the paper's.", no_args_is_help=True)
+demo = typer.Typer(invoke_without_command=True)
 
 DEMO_PICTURE = Path("choicebo-demo.png")
 DEMO_TEST_SETS = 300
-QUICK_REPETITIONS, FULL_REPETITIONS = 5, 20
-QUICK_SETS, FULL_SETS = ("slump", "jura"), ("slump", "jura", "real-estate", "enb")
-SIZES = (100, 300)
-
-
-class Scaling(enum.StrEnum):
-    """How the inputs of a real data set are brought into the unit cube."""
-
-    min_max = "min-max"
-    rank = "rank"
 
 
 def _picture(path: Path) -> Path:
@@ -48,29 +36,59 @@ Picture = Annotated[
     Path,
     typer.Option("--out", dir_okay=False, callback=_picture, help="Picture to write (.png, .pdf or .svg)."),
 ]
-Full = Annotated[bool, typer.Option("--full/--quick", help="All of it, or a run of some minutes.")]
-Folder = Annotated[Path, typer.Option("--out", file_okay=False, help="Folder for the results.")]
-Jobs = Annotated[int, typer.Option(min=1, help="Processes; more than cores does not help.")]
 
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands to the app of the command line."""
     app.add_typer(demo, name="demo")
-    app.add_typer(reproduce, name="reproduce")
+    app.add_typer(reproduce.app, name="reproduce")
     app.command()(bench)
 
 
 @demo.callback()
-def demo_default(context: typer.Context) -> None:
-    """A simulated person, from choices to what was learned."""
-    if context.invoked_subcommand is None:
-        learn()
+def optimise(
+    context: typer.Context,
+    answers: Annotated[int, typer.Option(min=1, help="How many questions the simulated person answers.")] = 40,
+    seed: Seed = 0,
+    out: Picture = DEMO_PICTURE,
+) -> None:
+    """A simulated person, start to finish.
+
+    The person has two hidden objectives, Branin and Currin, and keeps of five options those that no other one beats in
+    both. Ends with a table of what was found, and a picture. The first minutes go into compiling.
+
+    \b
+    Examples:
+      choicebo demo
+      choicebo demo --answers 15 --out demo.svg
+      choicebo demo learn               only learn, from choices among random options
+    """
+    if context.invoked_subcommand is not None:
+        return
+    require_writable(out.parent)
+    from choicebo.experiments import demo as simulated
+
+    console = output.results()
+    console.print(
+        f"A simulated person with two hidden objectives, Branin and Currin, answers {answers} questions:\n"
+        "of five options, keep those that no other one beats in both."
+    )
+    with output.answer_progress(answers) as (progress, answered):
+        course = simulated.run(answers, seed, progress=progress, answered=answered)
+    console.print("Options that probably no other one beats:")
+    console.print(_found_table(course))
+    console.print(
+        f"log10 hypervolume difference: [bold]{course.log_differences[-1]:.2f}[/bold] after {answers} answers; "
+        f"{course.by_chance(seed)[-1]:.2f} with as many options spread evenly ({course.shown[-1]})."
+    )
+    simulated.figure(course, seed).savefig(out)
+    console.print(f"What was still missing after each answer, and the true and the found front: [bold]{out}[/bold]")
 
 
 @demo.command()
 def learn(choices: Choices = 100, seed: Seed = 0, out: Picture = DEMO_PICTURE) -> None:
     """Learn two hidden objectives of one input from choices among three options, and draw them."""
-    _require_writable(out.parent)
+    require_writable(out.parent)
     import warnings
 
     from choicebo.errors import ConvergenceWarning
@@ -97,111 +115,35 @@ def learn(choices: Choices = 100, seed: Seed = 0, out: Picture = DEMO_PICTURE) -
     console.print(f"The learned objectives, above the true ones: [bold]{out}[/bold]")
 
 
-@reproduce.command()
-def toy(full: Full = False, out: Folder = Path("results"), jobs: Jobs = 1, seed: Seed = 0) -> None:
-    """Accuracy on the toy function with 100 and 300 choices; with --full also the posterior figure."""
-    _require_writable(out)
-    from choicebo.experiments import accuracy, accuracy_report
-    from choicebo.experiments.figures import PANELS, panel_posteriors, toy_panels
-    from choicebo.experiments.runner import run
-
-    seeds = range(seed, seed + (FULL_REPETITIONS if full else QUICK_REPETITIONS))
-    fits = [partial(accuracy.toy_accuracy, n, each) for n in SIZES for each in seeds]
-    bounds = [partial(accuracy.toy_ceiling, each) for each in seeds]
-    with output.count_progress("Oracle-GP", len(bounds)) as done:
-        ceilings = run(bounds, jobs, done)
-    with output.count_progress("Choice-GP", len(fits)) as done:
-        scores = run(fits, jobs, done)
-    title = "Toy function, g = [cos 2x, -sin 2x]"
-    output.results().print(accuracy_report.table(title, scores, ceilings, "seed"))
-    settings = {
-        "experiment": "toy",
-        "full": full,
-        "seeds": list(seeds),
-        "set_size": 3,
-        "test_sets": accuracy.TOY_TEST_SETS,
-    }
-    _save(out / "toy.json", settings, scores, ceilings)
-    if full:
-        with output.count_progress("Posterior figure", len(PANELS)) as done:
-            figure = toy_panels(panel_posteriors(seed, done))
-        figure.savefig(out / "toy.png")
-        output.results().print(f"Posterior figure: [bold]{out / 'toy.png'}[/bold]")
-
-
-@reproduce.command()
-def real(
-    full: Full = False,
-    out: Folder = Path("results"),
-    data: Annotated[
-        Path | None, typer.Option(envvar="CHOICEBO_DATA", help="Folder that holds the data sets (CSV).")
-    ] = None,
-    jobs: Jobs = 1,
-    seed: Seed = 0,
-    scaling: Annotated[Scaling, typer.Option(help="How inputs are brought into the unit cube.")] = Scaling.min_max,
-) -> None:
-    """Accuracy on the paper's real data sets, 5-fold cross-validation with 100 and 300 choices."""
-    from choicebo.experiments import accuracy, accuracy_report, datasets
-    from choicebo.experiments.runner import run
-
-    names = FULL_SETS if full else QUICK_SETS
-    if data is None:
-        wanted = [datasets.SOURCES[name] for name in names]
-        raise typer.BadParameter(
-            "the data sets are not part of choicebo. Give the folder that holds them, or set CHOICEBO_DATA: "
-            + "; ".join(f"{source.file} from {source.publisher}" for source in wanted),
-            param_hint="--data",
-        )
-    _require_writable(out)
-    sets = [datasets.real_data(name, data) for name in names]
-    scale = datasets.min_max if scaling is Scaling.min_max else datasets.rank_scaled
-    numbers = range(accuracy.N_FOLDS)
-    fits = [
-        partial(accuracy.real_accuracy, each, n, fold, seed, scale=scale)
-        for each in sets
-        for n in SIZES
-        for fold in numbers
-    ]
-    bounds = [partial(accuracy.real_ceiling, each, fold, seed, scale=scale) for each in sets for fold in numbers]
-    with output.count_progress("Oracle-GP", len(bounds)) as done:
-        ceilings = run(bounds, jobs, done)
-    with output.count_progress("Choice-GP", len(fits)) as done:
-        scores = run(fits, jobs, done)
-    console = output.results()
-    console.print(accuracy_report.table(f"Real data sets, inputs scaled by {scaling}", scores, ceilings, "fold"))
-    console.print(accuracy_report.columns_table(sets))
-    settings = {
-        "experiment": "real",
-        "full": full,
-        "seed": seed,
-        "folds": accuracy.N_FOLDS,
-        "set_size": 3,
-        "test_sets": accuracy.REAL_TEST_SETS,
-        "scaling": scaling.value,
-        "columns": {
-            each.name: {"inputs": each.input_names, "outputs": each.output_names, "signs": each.signs} for each in sets
-        },
-    }
-    _save(out / "real.json", settings, scores, ceilings)
-
-
 def bench(
     json: Annotated[Path | None, typer.Option("--json", dir_okay=False, help="Also write this.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Slice sampling for the smaller data only.")] = False,
+    peers: Annotated[
+        bool, typer.Option("--peers", help="BoTorch's PairwiseGP beside it; needs choicebo[botorch].")
+    ] = False,
 ) -> None:
-    """Time a whole fit on this machine, by Hamiltonian Monte Carlo and by elliptical slice sampling."""
+    """Time a whole fit on this machine, by Hamiltonian Monte Carlo and by elliptical slice sampling, and a whole step."""
     if json is not None:
-        _require_writable(json.parent)
+        require_writable(json.parent)
     from dataclasses import asdict
     from json import dumps
 
+    from choicebo.experiments import baselines, bench_peers, bench_step
     from choicebo.experiments import bench as timing
     from choicebo.experiments.provenance import provenance
+
+    if peers:
+        baselines.require("--peers")
 
     cases, repetitions = (timing.QUICK if quick else timing.FULL), 3
     with output.count_progress("fits", len(cases) * (repetitions + 1)) as done:
         timings = [timing.time_fit(case, repetitions, done) for case in cases]
     output.results().print(timing.table(timings))
+    steps = [bench_step.time_step(repetitions=repetitions)]
+    output.results().print(bench_step.table(steps))
+    rivals = [bench_peers.time_pairwise(repetitions=repetitions)] if peers else []
+    if rivals:
+        output.results().print(bench_peers.table(steps[0], rivals))
     if json is not None:
         measured: list[dict[str, Any]] = [
             {**asdict(each), "seconds_per_effective_draw": each.seconds_per_effective_draw} for each in timings
@@ -211,9 +153,23 @@ def bench(
             "repetitions": repetitions,
             "timings": measured,
             "ess_over_hmc": timing.price_ratios(timings),
+            "steps": [asdict(each) for each in steps],
+            "peers": [asdict(each) for each in rivals],
         }
         json.write_text(dumps(content, indent=1) + "\n", encoding="utf-8")
         output.results().print(f"Figures: [bold]{json}[/bold]")
+
+
+def _found_table(course: Course) -> Any:
+    from rich.table import Table
+
+    table = Table(border_style="dim")
+    for heading in ("probability", "x1", "x2", "Branin", "Currin"):
+        table.add_column(heading, justify="right")
+    for each, values in zip(course.found, -course.found_values, strict=True):
+        inputs = (f"{value:.3f}" for value in each.option.values())
+        table.add_row(f"{each.probability:.0%}", *inputs, *(f"{value:.2f}" for value in values))
+    return table
 
 
 def _fit_table(accuracy: float, found: Diagnostics) -> Any:
@@ -232,18 +188,3 @@ def _fit_table(accuracy: float, found: Diagnostics) -> Any:
     table.add_row("divergences", str(found.divergences), "trajectories that went astray; 0 is right")
     table.add_row("seconds", f"{found.seconds:.1f}", "for the fit; the first one of its kind has to be compiled")
     return table
-
-
-def _save(path: Path, settings: dict[str, Any], scores: list[Score], ceilings: list[Ceiling]) -> None:
-    from choicebo.experiments.accuracy_report import write_json
-    from choicebo.experiments.provenance import provenance
-
-    write_json(path, settings, scores, ceilings, provenance())
-    output.results().print(f"Every single fit: [bold]{path}[/bold]")
-
-
-def _require_writable(folder: Path) -> None:
-    """Make the folder, or fail before the work starts instead of after it."""
-    folder.mkdir(parents=True, exist_ok=True)
-    if not os.access(folder, os.W_OK):
-        raise PermissionError(f"{folder} cannot be written to; give another place with --out")

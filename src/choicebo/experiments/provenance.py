@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import platform
 from datetime import UTC, datetime
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from choicebo import __version__
 
-_PACKAGES = ("jax", "jaxlib", "blackjax", "optax", "numpy", "scipy")
+_PACKAGES = ("jax", "jaxlib", "blackjax", "optax", "numpy", "scipy", "moocore")
+_OPTIONAL = ("torch", "gpytorch", "botorch", "distributed")
 
 
 def provenance() -> dict[str, Any]:
@@ -25,6 +26,14 @@ def provenance() -> dict[str, Any]:
             "choicebo": __version__,
             "python": platform.python_version(),
             **{name: version(name) for name in _PACKAGES},
+            **{name: found for name in _OPTIONAL if (found := _installed(name))},
         },
         "machine": {"system": platform.system(), "processor": platform.machine(), "cores": os.cpu_count()},
     }
+
+
+def _installed(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None

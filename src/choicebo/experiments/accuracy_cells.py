@@ -1,0 +1,106 @@
+"""The accuracy experiments as grids of cells: what to run, how one is run, and what the stored results say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from choicebo.errors import InvalidInput
+from choicebo.experiments import accuracy, baselines
+from choicebo.experiments.accuracy import Ceiling, Peer, Score
+from choicebo.experiments.cells import Cell, Done
+from choicebo.experiments.datasets import RealData, Scale, min_max, rank_scaled
+from choicebo.experiments.figures import PANELS, learned_on_toy
+
+TOY, REAL = "toy", "real"
+CHOICE_GP, ORACLE_GP, EMBEDDING, PICTURE = "choice-gp", "oracle-gp", "pareto-embedding", "picture"
+SIZES = (100, 300)
+SCALES: dict[str, Scale] = {"min-max": min_max, "rank": rank_scaled}
+"""Ways to bring the inputs of a real data set into the unit cube."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the stored results of an accuracy experiment hold."""
+
+    scores: list[Score]
+    ceilings: list[Ceiling]
+    peers: list[Peer]
+    pictures: dict[tuple[int, int], dict[str, Any]]
+    """Latent functions learned from so many choices in sets of that size."""
+
+
+def methods() -> tuple[str, ...]:
+    """What is compared; the network only where torch is installed."""
+    return (ORACLE_GP, CHOICE_GP, EMBEDDING) if baselines.installed() else (ORACLE_GP, CHOICE_GP)
+
+
+def toy_cells(seeds: Sequence[int], sizes: Sequence[int] = SIZES, pictures: bool = True) -> list[Cell]:
+    """The grid of the toy experiment; repetitions are numbered by the seed of their data."""
+    grid = [
+        Cell(TOY, TOY, method, seed, settings)
+        for method in methods()
+        for settings in _sizes(method, sizes)
+        for seed in seeds
+    ]
+    if pictures:
+        shapes = [{"n_choices": n, "set_size": size} for n, size in PANELS]
+        grid += [Cell(TOY, PICTURE, CHOICE_GP, seeds[0], shape) for shape in shapes]
+    return grid
+
+
+def real_cells(names: Sequence[str], scaling: str, seed: int = 0, sizes: Sequence[int] = SIZES) -> list[Cell]:
+    """The grid of the experiment on real data sets; repetitions are folds."""
+    if scaling not in SCALES:
+        raise InvalidInput(f"No scaling is called {scaling!r}; choose one of {', '.join(SCALES)}.")
+    return [
+        Cell(REAL, name, method, fold, {"scaling": scaling, "seed": seed, **settings})
+        for name in names
+        for method in methods()
+        for settings in _sizes(method, sizes)
+        for fold in range(accuracy.N_FOLDS)
+    ]
+
+
+def _sizes(method: str, sizes: Sequence[int]) -> list[dict[str, int]]:
+    return [{}] if method == ORACLE_GP else [{"n_choices": n} for n in sizes]
+
+
+def run_toy_cell(cell: Cell) -> dict[str, Any]:
+    """One fit on the toy function, or one panel of its figure."""
+    seed, settings = cell.repetition, cell.settings
+    if cell.task == PICTURE:
+        return learned_on_toy(settings["n_choices"], settings["set_size"], seed)
+    if cell.method == ORACLE_GP:
+        return asdict(accuracy.toy_ceiling(seed))
+    if cell.method == EMBEDDING:
+        return asdict(accuracy.toy_peer(settings["n_choices"], seed))
+    return asdict(accuracy.toy_accuracy(settings["n_choices"], seed))
+
+
+def run_real_cell(cell: Cell, sets: Mapping[str, RealData]) -> dict[str, Any]:
+    """One fit on one fold of a real data set."""
+    fold, settings, data = cell.repetition, cell.settings, sets[cell.task]
+    seed, scale = settings["seed"], SCALES[settings["scaling"]]
+    if cell.method == ORACLE_GP:
+        return asdict(accuracy.real_ceiling(data, fold, seed, scale))
+    if cell.method == EMBEDDING:
+        return asdict(accuracy.real_peer(data, settings["n_choices"], fold, seed, scale))
+    return asdict(accuracy.real_accuracy(data, settings["n_choices"], fold, seed, scale=scale))
+
+
+def found(finished: Iterable[Done]) -> Found:
+    """The results of finished cells as what they are."""
+    sorted_out = Found([], [], [], {})
+    for done in finished:
+        result = dict(done.result)
+        if done.cell.task == PICTURE:
+            sorted_out.pictures[done.cell.settings["n_choices"], done.cell.settings["set_size"]] = result
+        elif done.cell.method == ORACLE_GP:
+            sorted_out.ceilings.append(Ceiling(**result))
+        elif done.cell.method == EMBEDDING:
+            sorted_out.peers.append(Peer(**result))
+        else:
+            sorted_out.scores.append(Score(**{**result, "problems": tuple(result["problems"])}))
+    return sorted_out

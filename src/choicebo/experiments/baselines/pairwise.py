@@ -1,0 +1,48 @@
+"""A peer that learns from comparisons only: BoTorch's PairwiseGP, and qEUBO to choose the next option.
+
+A choice is turned into the pairs that it implies for one utility: every kept option beats every rejected one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from botorch.acquisition.preference import qExpectedUtilityOfBestOption
+from botorch.fit import fit_gpytorch_mll
+from botorch.models.pairwise_gp import PairwiseGP, PairwiseLaplaceMarginalLogLikelihood
+from botorch.sampling import SobolQMCNormalSampler
+from numpy.typing import NDArray
+
+from choicebo.experiments.baselines.torch_tools import maximiser, tensor
+
+Array = NDArray[np.float64]
+
+SAMPLES = 64
+
+
+def implied_pairs(choices: Sequence[tuple[Sequence[int], Sequence[int]]]) -> list[tuple[int, int]]:
+    """(winner, loser) for choices given as (shown, kept), all of them indices of options.
+
+    >>> implied_pairs([((4, 7, 9), (4, 9))])
+    [(4, 7), (9, 7)]
+    """
+    return [(won, lost) for shown, kept in choices for won in kept for lost in shown if lost not in kept]
+
+
+def eubo_query(X: Array, pairs: Sequence[tuple[int, int]], query_size: int, seed: int) -> Array:
+    """A query (query_size, d): the options of the highest expected utility, and a new one that goes best with them.
+
+    The new option, the last row, maximises qEUBO of the whole query: the expected utility of its best option.
+    """
+    options = tensor(X)
+    model = PairwiseGP(options, torch.as_tensor(pairs, dtype=torch.long))
+    fit_gpytorch_mll(PairwiseLaplaceMarginalLogLikelihood(model.likelihood, model))
+    with torch.no_grad():
+        mean = model.posterior(options).mean.squeeze(-1)
+    best = options[torch.argsort(mean, descending=True)[: query_size - 1]]
+    acquisition = qExpectedUtilityOfBestOption(
+        pref_model=model, sampler=SobolQMCNormalSampler(torch.Size([SAMPLES]), seed=seed), X_pending=best
+    )
+    return np.vstack([best.numpy(), maximiser(acquisition, X.shape[1])])

@@ -1,0 +1,97 @@
+"""The grid of an experiment: independent cells, each with a name that says everything about it and seeds it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from choicebo.errors import InvalidInput
+
+
+def seed_of(*parts: object) -> int:
+    """A seed that depends on the names given, and on nothing else.
+
+    >>> seed_of("bo", "zdt1", 3) == seed_of("bo", "zdt1", 3) != seed_of("bo", "zdt1", 4)
+    True
+    """
+    digest = hashlib.sha256("/".join(map(str, parts)).encode()).digest()
+    return int.from_bytes(digest[:4], "big") >> 1
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One repetition of one method on one task.
+
+    >>> Cell("bo", "zdt1", "sobol", 3, {"iterations": 80}).name
+    'bo/zdt1/sobol/3?iterations=80'
+    """
+
+    experiment: str
+    task: str
+    method: str
+    repetition: int
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """What else distinguishes the cell, as JSON values; results of cells with other settings are never mixed."""
+
+    def __post_init__(self) -> None:
+        words = (self.experiment, self.task, self.method)
+        if any(not word or set(word) & set("/?&\n") for word in words) or self.repetition < 0:
+            raise InvalidInput(
+                f"A cell was given experiment, task and method {words} and repetition {self.repetition}; "
+                "give names without / ? & and a repetition of 0 or more."
+            )
+        object.__setattr__(self, "settings", json.loads(json.dumps(dict(self.settings))))
+
+    @property
+    def name(self) -> str:
+        """Names the cell among all cells of all experiments."""
+        path = f"{self.experiment}/{self.task}/{self.method}/{self.repetition}"
+        if not self.settings:
+            return path
+        return path + "?" + "&".join(f"{key}={_text(value)}" for key, value in sorted(self.settings.items()))
+
+    @property
+    def seed(self) -> int:
+        """The cell's own seed."""
+        return seed_of(self.name)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+@dataclass(frozen=True)
+class Done:
+    """A finished cell, as it is stored."""
+
+    cell: Cell
+    result: dict[str, Any]
+    seconds: float
+    finished: str
+    """Date and time, ISO 8601, UTC."""
+    version: str
+    """Of choicebo."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON values, from which :meth:`from_dict` makes an equal object."""
+        cell = self.cell
+        return {
+            "experiment": cell.experiment,
+            "task": cell.task,
+            "method": cell.method,
+            "repetition": cell.repetition,
+            "settings": dict(cell.settings),
+            "seconds": self.seconds,
+            "finished": self.finished,
+            "version": self.version,
+            "result": self.result,
+        }
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Done:
+        """What :meth:`to_dict` gave."""
+        cell = Cell(*(stored[key] for key in ("experiment", "task", "method", "repetition", "settings")))
+        return cls(cell, dict(stored["result"]), stored["seconds"], stored["finished"], stored["version"])

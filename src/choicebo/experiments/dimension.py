@@ -1,0 +1,85 @@
+"""The paper's experiment on the number of latent dimensions: is it found, and how well do the models predict?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from choicebo.experiments.accuracy import share_equal
+from choicebo.experiments.cells import Cell
+from choicebo.experiments.problems import toy_1d, toy_2d
+from choicebo.experiments.toy import toy_dataset
+from choicebo.model.dimension import no_longer_improves, select_latent_dim, smallest_unrefuted
+from choicebo.model.posterior import PREDICTION_RULES
+
+EXPERIMENT = "dimension"
+MAX_DIM = 4
+TEST_SETS = 300
+FUNCTIONS = {"cos": toy_1d, "cos-sin": toy_2d}
+"""``g = cos 2x`` and ``g = [cos 2x, -sin 2x]``."""
+_METHOD = "psis-loo"
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """Which data sets, how large, how often."""
+
+    sizes: tuple[tuple[str, int], ...]
+    """Function and number of choices."""
+    repetitions: int
+
+
+FULL = Protocol((("cos", 30), ("cos-sin", 30), ("cos-sin", 50), ("cos", 300), ("cos-sin", 300)), 10)
+QUICK = Protocol((("cos", 30), ("cos-sin", 30), ("cos-sin", 50)), 3)
+
+
+def cells(protocol: Protocol, seed: int = 0) -> list[Cell]:
+    """The grid of the experiment; a repetition is the seed of its data and fits."""
+    return [
+        Cell(EXPERIMENT, task, _METHOD, repetition, {"n_choices": n_choices})
+        for task, n_choices in protocol.sizes
+        for repetition in range(seed, seed + protocol.repetitions)
+    ]
+
+
+def run_cell(cell: Cell) -> dict[str, Any]:
+    """All dimensions from 1 to 4 on one data set: scores, test accuracies, and what is selected with and without the rest."""
+    return measure(cell.task, cell.settings["n_choices"], cell.repetition)
+
+
+def measure(task: str, n_choices: int, seed: int, max_dim: int = MAX_DIM) -> dict[str, Any]:
+    """What :func:`run_cell` returns, as JSON values."""
+    data = toy_dataset(n_choices, functions=FUNCTIONS[task], n_test=TEST_SETS, seed=seed)
+    selection = select_latent_dim(data.train, max_dim=max_dim, seed=seed, stop_early=False)
+    accuracy = {
+        str(n_e): {
+            rule: share_equal(posterior.predict_choices(data.test_sets, rule=rule, seed=seed), data.test_kept)
+            for rule in PREDICTION_RULES
+        }
+        for n_e, posterior in selection.posteriors.items()
+    }
+    stop = next((n for n in selection.scores if no_longer_improves(_upto(selection.scores, n))), max_dim)
+    return {
+        "rows": [asdict(row) for row in selection.table],
+        "accuracy": accuracy,
+        "best": smallest_unrefuted(_upto(selection.scores, stop)),
+        "stopped_at": stop,
+        "best_of_all": selection.best,
+        "largest_score": max(selection.scores, key=lambda n: selection.scores[n].elpd),
+        "unreliable": {str(n): len(score.unreliable) for n, score in selection.scores.items()},
+    }
+
+
+def _upto(scores: dict[int, Any], last: int) -> dict[int, Any]:
+    return {n: score for n, score in scores.items() if n <= last}
+
+
+def selected(results: Sequence[dict[str, Any]]) -> dict[int, int]:
+    """How often each dimension was selected.
+
+    >>> selected([{"best": 2}, {"best": 2}, {"best": 3}])
+    {2: 2, 3: 1}
+    """
+    found = [result["best"] for result in results]
+    return {n: found.count(n) for n in sorted(set(found))}

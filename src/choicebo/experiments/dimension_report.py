@@ -1,0 +1,94 @@
+"""The experiment on the number of latent dimensions as a table, ours beside the paper's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import fmean, median
+from typing import Any
+
+from rich.table import Table
+
+from choicebo.experiments.cells import Done
+from choicebo.experiments.dimension import selected
+from choicebo.experiments.document import Section
+from choicebo.model.posterior import PREDICTION_RULES
+
+PAPER: dict[tuple[str, int], dict[int, tuple[float, float]]] = {
+    ("cos", 30): {1: (-10, 0.75), 2: (-35, 0.64), 3: (-44, 0.64), 4: (-69, 0.62)},
+    ("cos", 300): {1: (-75, 0.93), 2: (-165, 0.91), 3: (-333, 0.86), 4: (-388, 0.84)},
+    ("cos-sin", 30): {1: (-56, 0.20), 2: (-39, 0.32), 3: (-39, 0.32), 4: (-42, 0.30)},
+    ("cos-sin", 50): {1: (-89, 0.23), 2: (-47, 0.51), 3: (-49, 0.49), 4: (-53, 0.43)},
+    ("cos-sin", 300): {1: (-493, 0.30), 2: (-236, 0.72), 3: (-269, 0.65), 4: (-277, 0.64)},
+}
+"""PSIS-LOO and test accuracy by task, number of choices and latent dimension."""
+PAPER_SELECTED: dict[tuple[str, int], str] = {
+    ("cos", 30): "1 in 10",
+    ("cos", 300): "1 in 10",
+    ("cos-sin", 30): "2, 3, 4 in 4, 4, 2",
+    ("cos-sin", 50): "2, 3 in 6, 4",
+    ("cos-sin", 300): "2 in 10",
+}
+"""Of ten repetitions; the paper takes the largest score."""
+NAMES = {"cos": "cos 2x", "cos-sin": "cos 2x, -sin 2x"}
+
+
+def groups(finished: Sequence[Done]) -> dict[tuple[str, int], list[dict[str, Any]]]:
+    """Results by task and number of choices."""
+    found: dict[tuple[str, int], list[dict[str, Any]]] = {}
+    for done in finished:
+        found.setdefault((done.cell.task, done.cell.settings["n_choices"]), []).append(done.result)
+    return found
+
+
+def table(finished: Sequence[Done]) -> Table:
+    """One row for each latent dimension of each data set, means over the repetitions; the paper's figures in brackets."""
+    found = Table(title="Number of latent dimensions", title_justify="left")
+    headings = ("g", "N", "n_e", "elpd (paper)", "± se", "accuracy (paper)", "selected (paper)", "k-hat", "refits", "s")
+    for heading in headings:
+        found.add_column(heading, justify="left" if heading == "g" else "right", no_wrap=heading != "selected (paper)")
+    for (task, n_choices), results in groups(finished).items():
+        counts = selected(results)
+        papers = PAPER.get((task, n_choices), {})
+        for at, n_e in enumerate(range(1, len(results[0]["rows"]) + 1)):
+            rows = [result["rows"][at] for result in results]
+            elpd, accuracy = papers.get(n_e, (None, None))
+            picked = f"{counts.get(n_e, 0)}/{len(results)}"
+            found.add_row(
+                NAMES[task] if at == 0 else "",
+                str(n_choices) if at == 0 else "",
+                str(n_e),
+                f"{fmean(row['elpd'] for row in rows):.0f}" + (f" ({elpd:.0f})" if elpd is not None else ""),
+                f"{fmean(row['se'] for row in rows):.0f}",
+                f"{fmean(_accuracy(result, n_e) for result in results):.2f}"
+                + (f" ({accuracy:.2f})" if accuracy is not None else ""),
+                picked + (f" ({PAPER_SELECTED[task, n_choices]})" if at == 0 and papers else ""),
+                f"{median(row['worst_khat'] for row in rows):.2f}",
+                f"{fmean(row['refits'] for row in rows):.1f}",
+                f"{median(row['seconds'] for row in rows):.1f}",
+            )
+        found.add_section()
+    found.caption = (
+        "elpd: leave-one-out score. Selected: the smallest dimension that no larger one beats by over one standard error. "
+        "k-hat: the worst of a data set, median over repetitions; refits: fits without a choice; s: seconds of fit and score."
+    )
+    found.caption_justify = "left"
+    return found
+
+
+def section(finished: Sequence[Done]) -> Section:
+    """The table with what it is about."""
+    stops = [done.result["stopped_at"] for done in finished]
+    early = sum(stop < len(done.result["rows"]) for stop, done in zip(stops, finished, strict=True))
+    return Section(
+        "Number of latent dimensions",
+        [
+            "Choices among three inputs in [-4.5, 4.5], made by one or by two hidden objectives; the number of latent "
+            "dimensions is selected by leave-one-out cross-validation, and 300 unseen sets are predicted.",
+            table(finished),
+            f"Forward selection stopped before the fourth dimension in {early} of {len(stops)} data sets.",
+        ],
+    )
+
+
+def _accuracy(result: dict[str, Any], n_e: int) -> float:
+    return float(result["accuracy"][str(n_e)][PREDICTION_RULES[0]])

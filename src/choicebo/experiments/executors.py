@@ -1,0 +1,99 @@
+"""Where cells are worked on: in this process, in several on this machine, or on a cluster."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import joblib
+
+from choicebo._runtime import limit_blas_threads, one_blas_thread
+from choicebo.errors import ChoiceboError, InvalidInput
+from choicebo.experiments.cells import Cell
+
+Work = Callable[[Cell], dict[str, Any]]
+"""What turns a cell into its result, as JSON values. It must be picklable unless all runs in this process."""
+
+Outcomes = Generator["Outcome", None, None]
+
+_PATIENCE = "30s"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a cell: a result, or the error that kept it from one."""
+
+    cell: Cell
+    result: dict[str, Any] | None
+    seconds: float
+    error: str = ""
+    """One line."""
+    traceback: str = ""
+
+
+def attempt(work: Work, cell: Cell) -> Outcome:
+    """Work on a cell with one BLAS thread; an error is an outcome, so that it does not take other cells along."""
+    began = time.perf_counter()
+    try:
+        with one_blas_thread():
+            result = work(cell)
+    except Exception as error:
+        return _failed(cell, error, time.perf_counter() - began, traceback.format_exc())
+    return Outcome(cell, result, time.perf_counter() - began)
+
+
+def in_this_process(work: Work, cells: Sequence[Cell]) -> Outcomes:
+    """One cell after the other."""
+    for cell in cells:
+        yield attempt(work, cell)
+
+
+def in_processes(work: Work, cells: Sequence[Cell], jobs: int) -> Outcomes:
+    """Several cells at once on this machine, in the order in which they end."""
+    limit_blas_threads()  # worker processes inherit the environment
+    pool = joblib.Parallel(n_jobs=jobs, backend="loky", return_as="generator_unordered", batch_size=1)
+    yield from pool(joblib.delayed(attempt)(work, cell) for cell in cells)
+
+
+def on_cluster(work: Work, cells: Sequence[Cell], address: str) -> Outcomes:
+    """On the workers of a dask scheduler, in the order in which they end.
+
+    The scheduler gives the cells of a worker that dies to another one.
+    """
+    distributed = _distributed()
+    try:
+        client = distributed.Client(address, timeout=_PATIENCE, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise InvalidInput(
+            f"No dask scheduler answers at {address!r} ({error}); start one with `dask scheduler` "
+            "and give its address, for example tcp://127.0.0.1:8786."
+        ) from None
+    with client:
+        futures = client.map(partial(attempt, work), cells, key=[cell.name for cell in cells], pure=False)
+        by_key = {future.key: cell for future, cell in zip(futures, cells, strict=True)}
+        try:
+            for future in distributed.as_completed(futures, loop=client.loop):
+                lost = future.exception()  # an error of the work itself is an outcome; this is one of the cluster
+                yield future.result() if lost is None else _failed(by_key[future.key], lost, 0.0, repr(lost))
+        finally:
+            client.cancel(futures, force=True)
+
+
+def _failed(cell: Cell, error: BaseException, seconds: float, text: str) -> Outcome:
+    shown = str(error) if isinstance(error, ChoiceboError) else f"{type(error).__name__}: {error}"
+    return Outcome(cell, None, seconds, " ".join(shown.split()), text)
+
+
+def _distributed() -> Any:
+    try:
+        import distributed
+    except ImportError:
+        raise InvalidInput(
+            "A cluster was asked for, but dask.distributed is not installed; "
+            "install it with pip install 'choicebo[dask]', or use --jobs on this machine."
+        ) from None
+    return distributed

@@ -1,0 +1,235 @@
+"""Ways to optimise, all behind ``ask`` and ``tell``: ours, the paper's, and their peers.
+
+An oracle is told the objectives' values of the options that it asked for; all others are told which of them were kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import qmc
+
+from choicebo.errors import InvalidInput
+from choicebo.experiments import baselines
+from choicebo.experiments.cells import seed_of
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a method may know before its first question."""
+
+    n_objectives: int
+    reference: Array
+    """Reference point of the hypervolume, (n_o,)."""
+    query_size: int
+    seed: int
+    options: Array
+    """The initial options in the unit cube, (n, d)."""
+    values: Array | None
+    """Their objective values, (n, n_o), for oracles only."""
+    sets: tuple[tuple[int, ...], ...]
+    """The initial sets, as indices into ``options``."""
+    kept: tuple[tuple[int, ...], ...]
+    """Positions kept in each of them."""
+
+    @property
+    def dim(self) -> int:
+        """The number of inputs."""
+        return int(self.options.shape[1])
+
+
+class Optimiser(Protocol):
+    """A method at work on one problem."""
+
+    def ask(self) -> Array:
+        """The options to be shown, or to be evaluated, next: (k, d) in the unit cube."""
+
+    def tell(self, answer: Any) -> None:
+        """The answer to the last question: values (k, n_o) for an oracle, else the positions kept."""
+
+    def settings(self) -> dict[str, Any]:
+        """What it works with, as JSON values, for the record."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to optimise, and how it is presented."""
+
+    name: str
+    label: str
+    """In tables and figures."""
+    make: Callable[[Setup], Optimiser]
+    sees_values: bool = False
+    needs_botorch: bool = False
+
+    def start(self, setup: Setup) -> Optimiser:
+        """Begin to work on a problem."""
+        if self.needs_botorch:
+            baselines.require(f"The method {self.name}")
+        return self.make(setup)
+
+
+class Sobol:
+    """Options from a scrambled Sobol sequence, whatever the answers."""
+
+    def __init__(self, setup: Setup) -> None:
+        self._sequence = qmc.Sobol(setup.dim, rng=np.random.default_rng(setup.seed))
+
+    def ask(self) -> Array:
+        """The next option of the sequence."""
+        return np.asarray(self._sequence.random(1), dtype=float)
+
+    def tell(self, answer: Any) -> None:
+        """Nothing is learned."""
+
+    def settings(self) -> dict[str, Any]:
+        """There are none."""
+        return {}
+
+
+class Oracle:
+    """A method that sees values: one of those in ``baselines.oracles``."""
+
+    def __init__(self, setup: Setup, acquisition: str) -> None:
+        from choicebo.experiments.baselines import oracles, torch_tools
+
+        if setup.values is None:
+            raise InvalidInput(f"{acquisition} is an oracle and must be given the values of the initial options.")
+        self._X, self._Y = setup.options, setup.values
+        self._reference, self._seed, self._asked = setup.reference, setup.seed, 0
+        self._next, self._seeded = getattr(oracles, acquisition), torch_tools.quiet_and_seeded
+        self._settings = {"noise": oracles.NOISE, **torch_tools.SEARCH}
+
+    def ask(self) -> Array:
+        """One new option."""
+        self._asked += 1
+        seed = seed_of(self._seed, self._asked)
+        with self._seeded(seed):
+            option: Array = self._next(self._X, self._Y, self._reference, seed)
+        self._X = np.vstack([self._X, option])
+        return option
+
+    def tell(self, answer: Any) -> None:
+        """Learn its values."""
+        self._Y = np.vstack([self._Y, answer])
+
+    def settings(self) -> dict[str, Any]:
+        """How hard it looks for the next option."""
+        return dict(self._settings)
+
+
+class PairwiseEubo:
+    """BoTorch's PairwiseGP, fed the pairs that choices imply, with queries by qEUBO."""
+
+    def __init__(self, setup: Setup) -> None:
+        from choicebo.experiments.baselines import pairwise, torch_tools
+
+        self._tools, self._seeded, self._settings = pairwise, torch_tools.quiet_and_seeded, torch_tools.SEARCH
+        self._setup, self._asked = setup, 0
+        self._X = setup.options
+        self._choices = [
+            (shown, tuple(shown[i] for i in kept)) for shown, kept in zip(setup.sets, setup.kept, strict=True)
+        ]
+        self._shown: tuple[int, ...] = ()
+
+    def ask(self) -> Array:
+        """One new option among the best of those seen."""
+        self._asked += 1
+        seed = seed_of(self._setup.seed, self._asked)
+        pairs = self._tools.implied_pairs(self._choices)
+        if not pairs:
+            return self._show(np.random.default_rng(seed).random((self._setup.query_size, self._setup.dim)))
+        with self._seeded(seed):
+            return self._show(self._tools.eubo_query(self._X, pairs, self._setup.query_size, seed))
+
+    def tell(self, answer: Any) -> None:
+        """Learn which were kept."""
+        self._choices.append((self._shown, tuple(self._shown[i] for i in answer)))
+
+    def settings(self) -> dict[str, Any]:
+        """How hard it looks for the next option."""
+        return dict(self._settings)
+
+    def _show(self, query: Array) -> Array:
+        shown = []
+        for option in query:
+            known = np.flatnonzero(np.all(option == self._X, axis=1))
+            if not known.size:
+                self._X = np.vstack([self._X, option])
+            shown.append(int(known[0]) if known.size else len(self._X) - 1)
+        self._shown = tuple(shown)
+        return query
+
+
+class Choices:
+    """``ChoiceOptimizer`` with some settings; the number of hidden objectives is known, as in the paper."""
+
+    def __init__(self, setup: Setup, **settings: Any) -> None:
+        from choicebo.optimizer import ChoiceOptimizer
+        from choicebo.space import Real, Space
+
+        self._names = [f"x{i}" for i in range(setup.dim)]
+        self._optimizer = ChoiceOptimizer(
+            Space([Real(name, 0.0, 1.0) for name in self._names]),
+            latent_dim=setup.n_objectives,
+            query_size=setup.query_size,
+            seed=setup.seed,
+            initial_queries=1,  # the choices that are given count as answers
+            **settings,
+        )
+        for shown, kept in zip(setup.sets, setup.kept, strict=True):
+            self._optimizer.add([self._option(row) for row in setup.options[list(shown)]], list(kept))
+
+    def ask(self) -> Array:
+        """The options of the next question."""
+        self._query = self._optimizer.ask()
+        return np.array([[option[name] for name in self._names] for option in self._query.options], dtype=float)
+
+    def tell(self, answer: Any) -> None:
+        """Learn which were kept."""
+        self._optimizer.tell(self._query, list(answer))
+
+    def settings(self) -> dict[str, Any]:
+        """Those of the optimiser, except its seed."""
+        stored = self._optimizer.settings.to_dict()
+        return {key: value for key, value in stored.items() if key != "seed"}
+
+    def _option(self, row: Array) -> dict[str, float]:
+        return dict(zip(self._names, row.tolist(), strict=True))
+
+
+_ALL = (
+    Method("default", "choicebo (default)", Choices),
+    Method("default-1", "choicebo (default, one new option)", partial(Choices, new_per_query=1)),
+    Method("ucb", "choicebo, ucb", partial(Choices, acquisition="ucb", new_per_query=1)),
+    Method(
+        "paper",
+        "choicebo, ucb and slice sampling (the paper's)",
+        partial(Choices, acquisition="ucb", engine="ess", new_per_query=1),
+    ),
+    Method("pairwise", "PairwiseGP + qEUBO", PairwiseEubo, needs_botorch=True),
+    Method("parego", "Oracle-ParEGO", partial(Oracle, acquisition="parego"), sees_values=True, needs_botorch=True),
+    Method("nehvi", "Oracle-qLogNEHVI", partial(Oracle, acquisition="nehvi"), sees_values=True, needs_botorch=True),
+    Method("sobol", "Sobol", Sobol),
+)
+
+METHODS: dict[str, Method] = {each.name: each for each in _ALL}
+
+
+def method(name: str) -> Method:
+    """The method of that name; ``METHODS`` lists them.
+
+    >>> method("parego").label
+    'Oracle-ParEGO'
+    """
+    try:
+        return METHODS[name]
+    except KeyError:
+        raise InvalidInput(f"No method is called {name!r}; choose some of {', '.join(METHODS)}.") from None

@@ -1,0 +1,141 @@
+"""The optimisation experiment as tables and figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.table import Table
+
+from choicebo import plots
+from choicebo.experiments import paper
+from choicebo.experiments.accuracy_report import Mean
+from choicebo.experiments.cells import Done
+from choicebo.experiments.methods import METHODS
+from choicebo.experiments.problems import PROBLEMS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+Array = NDArray[np.float64]
+
+ORACLE = "parego"
+PER_ITERATION, PER_OPTION = "log_hv_difference", "log_hv_difference_per_option"
+_COLOURS = dict(zip(METHODS, (*plots.PALETTE, "#999999"), strict=False))
+
+
+def curves(finished: Sequence[Done], measure: str = PER_ITERATION) -> dict[str, dict[str, Array]]:
+    """By problem and method the curves of the repetitions, (repetitions, 1 + length), cut to the shortest."""
+    found: dict[str, dict[str, Array]] = {}
+    for task in [name for name in PROBLEMS if any(done.cell.task == name for done in finished)]:
+        for name in METHODS:
+            rows = [d.result[measure] for d in finished if (d.cell.task, d.cell.method) == (task, name)]
+            if rows:
+                shortest = min(map(len, rows))
+                found.setdefault(task, {})[name] = np.array([row[:shortest] for row in rows])
+    return found
+
+
+def final_table(finished: Sequence[Done]) -> Table:
+    """Where the methods end: log10 hypervolume difference, mean ± standard error."""
+    by_task = curves(finished)
+    names = [name for name in METHODS if any(name in each for each in by_task.values())]
+    table = Table(title="log10 hypervolume difference after the last iteration", title_justify="left")
+    table.add_column("problem")
+    table.add_column("start", justify="right")
+    for name in names:
+        table.add_column(METHODS[name].label, justify="right")
+    for task, each in by_task.items():
+        start = np.concatenate([found[:, 0] for found in each.values()])
+        ends = [f"{Mean.of(each[name][:, -1].tolist())} ({len(each[name])})" if name in each else "" for name in names]
+        table.add_row(task, f"{start.mean():.3f}", *ends)
+    table.caption = "Mean ± standard error (repetitions); smaller is better. Oracles see the objectives' values."
+    table.caption_justify = "left"
+    return table
+
+
+def duel_table(finished: Sequence[Done], measure: str = PER_ITERATION) -> Table | None:
+    """Methods that see only choices against Oracle-ParEGO, repetition by repetition; ``None`` if there are none.
+
+    By iterations the ends are compared, however many new options a method showed on the way; by options all have had
+    as many as ParEGO had iterations.
+    """
+    ends = {(d.cell.task, d.cell.method, d.cell.repetition): _end(d, measure) for d in finished}
+    names = [m.name for m in METHODS.values() if not m.sees_values and any(m.name == key[1] for key in ends)]
+    equal = "iterations" if measure == PER_ITERATION else "new options"
+    title = f"Difference to Oracle-ParEGO after equally many {equal} (negative: ahead of it)"
+    table = Table(title=title, title_justify="left")
+    table.add_column("problem")
+    for name in names:
+        table.add_column(METHODS[name].label, justify="right")
+    table.add_column("the paper's method")
+    for task in PROBLEMS:
+        row = []
+        for name in names:
+            pairs = [
+                end - ends[task, ORACLE, repetition]
+                for (problem, method, repetition), end in ends.items()
+                if (problem, method) == (task, name) and (task, ORACLE, repetition) in ends
+            ]
+            row.append(f"{Mean.of(pairs)} ({len(pairs)})" if pairs else "")
+        if any(row):
+            table.add_row(task, *row, paper.OPTIMISATION[task])
+    table.caption = (
+        "Mean ± standard error of paired differences from the same start (repetitions). The paper prints curves only."
+    )
+    table.caption_justify = "left"
+    return table if table.row_count else None
+
+
+def _end(done: Done, measure: str) -> float:
+    curve, iterations = done.result[measure], len(done.result[PER_ITERATION]) - 1
+    return float(curve[min(iterations, len(curve) - 1)])
+
+
+def time_table(finished: Sequence[Done]) -> Table:
+    """What one iteration costs: fits and the search for the next question."""
+    table = Table(title="Seconds per iteration", title_justify="left")
+    table.add_column("method")
+    for heading in ("median", "95 %", "new options per iteration", "minutes per repetition"):
+        table.add_column(heading, justify="right")
+    for name, method in METHODS.items():
+        group = [done for done in finished if done.cell.method == name]
+        if group:
+            seconds = np.concatenate([done.result["seconds"] for done in group])
+            new = np.concatenate([done.result["new_options"] for done in group])
+            table.add_row(
+                method.label,
+                f"{np.median(seconds):.2f}",
+                f"{np.quantile(seconds, 0.95):.2f}",
+                f"{new.mean():.2f}",
+                f"{np.mean([done.seconds for done in group]) / 60:.1f}",
+            )
+    return table
+
+
+def figure(finished: Sequence[Done], measure: str = PER_ITERATION) -> Figure:
+    """Mean and standard error of the curves, a panel for each problem."""
+    by_task = curves(finished, measure)
+    columns = min(3, len(by_task))
+    rows = -(-len(by_task) // columns)
+    drawn, axes = plots.new_figure(rows, columns, size=(4.0 * columns + 0.5, 3.2 * rows + 0.8))
+    lines: dict[str, Line2D] = {}
+    for each, (task, methods) in zip(axes, by_task.items(), strict=False):
+        for name, found in methods.items():
+            x, mean = np.arange(found.shape[1]), found.mean(axis=0)
+            (line,) = each.plot(x, mean, color=_COLOURS[name], linewidth=1.6, label=METHODS[name].label)
+            lines.setdefault(METHODS[name].label, line)
+            if len(found) > 1:
+                se = found.std(axis=0, ddof=1) / np.sqrt(len(found))
+                each.fill_between(x, mean - se, mean + se, color=_COLOURS[name], alpha=0.18, linewidth=0)
+        each.set_title(task, fontsize=10)
+        each.set_xlabel("iteration" if measure == PER_ITERATION else "new options")
+        each.set_ylabel("log10 HV difference")
+        each.margins(x=0)
+    for empty in axes[len(by_task) :]:
+        empty.set_visible(False)
+    drawn.legend(list(lines.values()), list(lines), loc="outside upper center", ncols=min(4, len(lines)), frameon=False)
+    return drawn

@@ -1,0 +1,137 @@
+"""Is the advice to stop calibrated? Simulated studies, in which what the advice foretells is looked up one answer later."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.table import Table
+
+from choicebo import pareto
+from choicebo.errors import ConvergenceWarning
+from choicebo.experiments.cells import Cell, Done
+from choicebo.experiments.choosers import Chooser
+from choicebo.experiments.document import Section
+from choicebo.experiments.problems import problem
+from choicebo.insight.stopping import stop_advice
+from choicebo.model.posterior import Posterior
+from choicebo.optimizer import ChoiceOptimizer
+from choicebo.space import Real, Space
+
+Array = NDArray[np.float64]
+
+EXPERIMENT = "stopping"
+TASKS = ("smooth", "branin-currin")
+QUICK, FULL = (4, 20), (15, 40)
+"""Studies of each task, and questions in each."""
+CANDIDATES = 128
+EDGES = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9, 1.0)
+
+
+def cells(studies: int, questions: int, seed: int = 0) -> list[Cell]:
+    """One cell for each simulated study."""
+    return [
+        Cell(EXPERIMENT, task, "choicebo", number, {"questions": questions})
+        for task in TASKS
+        for number in range(seed, seed + studies)
+    ]
+
+
+def run_cell(cell: Cell) -> dict[str, Any]:
+    """One study: what was foretold before each answer, and what came of it."""
+    return {"steps": simulate(cell.task, cell.settings["questions"], cell.repetition)}
+
+
+def simulate(task: str, questions: int, seed: int) -> list[dict[str, Any]]:
+    """Stability and remaining share before each answer, whether the Pareto set stayed, and the true remaining share."""
+    objectives = smooth_objectives(seed) if task == "smooth" else problem(task).objectives
+    person, rng = Chooser(objectives), np.random.default_rng(seed)
+    space = Space([Real("x1", 0.0, 1.0), Real("x2", 0.0, 1.0)])
+    optimizer = ChoiceOptimizer(space, latent_dim=2, seed=seed)
+    candidates = space.sobol(CANDIDATES, seed=seed)
+    steps: list[dict[str, Any]] = []
+    waiting: tuple[dict[str, Any], Posterior, tuple[int, ...]] | None = None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for _ in range(questions + 1):
+            query = optimizer.ask()
+            shown = space.encode(query.options)
+            posterior = optimizer.posterior if query.latent_dim is not None else None
+            if posterior is not None:
+                if waiting is not None:
+                    foretold, before, members = waiting
+                    steps.append(foretold | {"stayed": set(posterior.pareto_set(before.options)) == set(members)})
+                advice = stop_advice(posterior, candidates, question=shown, seed=seed)
+                foretold = {"answers": advice.answers, "stability": advice.stability, "remaining": advice.remaining}
+                foretold |= {"stop": advice.stop, "members": len(advice.pareto_set)}
+                foretold["lacking"] = lacking(objectives, posterior.options, advice.pareto_set, candidates)
+                waiting = foretold, posterior, advice.pareto_set
+            optimizer.tell(query, person(shown, rng))
+    return steps
+
+
+def smooth_objectives(seed: int, terms: int = 40) -> Callable[[Array], Array]:
+    """Two random smooth functions of two inputs: sums of cosines, close to draws of a Gaussian process."""
+    rng = np.random.default_rng(seed)
+    frequency, phase = 3.0 * rng.standard_normal((2, terms, 2)), rng.uniform(0, 2 * np.pi, (2, terms))
+    height = rng.standard_normal((2, terms)) / np.sqrt(terms)
+
+    def objectives(X: Array) -> Array:
+        waves = np.cos(np.einsum("nd,ktd->nkt", X, frequency) + phase)
+        return np.asarray((waves * height).sum(2))
+
+    return objectives
+
+
+def lacking(objectives: Callable[[Array], Array], options: Array, members: Sequence[int], candidates: Array) -> float:
+    """The share of the reachable true hypervolume that the members lack."""
+    values = objectives(np.concatenate([options, candidates]))
+    worst = values.min(0)
+    return 1.0 - pareto.hypervolume(values[list(members)], worst) / pareto.hypervolume(values, worst)
+
+
+def curve(steps: Sequence[dict[str, Any]]) -> list[tuple[float, float, int]]:
+    """For each bin of foretold stability with any step: its mean, the share of sets that stayed, and the number of steps.
+
+    >>> curve([{"stability": 0.95, "stayed": True}, {"stability": 0.97, "stayed": False}])
+    [(0.96, 0.5, 2)]
+    """
+    stability = np.array([step["stability"] for step in steps], dtype=float)
+    stayed = np.array([step["stayed"] for step in steps], dtype=float)
+    place = np.clip(np.searchsorted(EDGES, stability, side="right") - 1, 0, len(EDGES) - 2)
+    return [
+        (float(stability[place == bin].mean()), float(stayed[place == bin].mean()), int((place == bin).sum()))
+        for bin in range(len(EDGES) - 1)
+        if (place == bin).any()
+    ]
+
+
+def table(finished: Sequence[Done]) -> Table:
+    """The curve, and what the true front lacked when the advice was to stop."""
+    steps = [step for done in finished for step in done.result["steps"]]
+    found = Table(title="Does the Pareto set stay as foretold?", title_justify="left")
+    for heading in ("foretold", "stayed", "answers"):
+        found.add_column(heading, justify="right")
+    for foretold, stayed, count in curve(steps):
+        found.add_row(f"{foretold:.0%}", f"{stayed:.0%}", str(count))
+    stops = [step["lacking"] for step in steps if step["stop"]]
+    error = np.mean([abs(step["remaining"] - step["lacking"]) for step in steps])
+    found.caption = f"Remaining share: off the true one by {error:.1%} on average." + (
+        f" Advised to stop after {len(stops)} answers, when {np.mean(stops):.1%} was lacking on average."
+        if stops
+        else " Never advised to stop."
+    )
+    found.caption_justify = "left"
+    return found
+
+
+def section(finished: Sequence[Done]) -> Section:
+    """The table with what it is about."""
+    text = (
+        "Simulated persons with two hidden objectives of two inputs answer the optimiser's questions. Before each answer the "
+        "advice foretells how probably the Pareto set of the options seen so far stays; the next fit shows whether it did."
+    )
+    return Section("Advice to stop", [text, table(finished)])

@@ -1,0 +1,155 @@
+"""Baselines from torch and BoTorch, and our problems beside BoTorch's."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+pytest.importorskip("botorch", reason="the extra botorch is not installed")
+
+import torch
+from botorch.test_functions import multi_objective as published
+
+from choicebo.choices import ChoiceData
+from choicebo.errors import InvalidInput
+from choicebo.experiments import optimisation
+from choicebo.experiments.accuracy import share_equal, toy_peer
+from choicebo.experiments.baselines import embedding, oracles, pairwise
+from choicebo.experiments.baselines.torch_tools import quiet_and_seeded
+from choicebo.experiments.cells import Cell
+from choicebo.experiments.choosers import Chooser, pareto_choice, random_sets
+from choicebo.experiments.problems import problem
+
+PUBLISHED = {
+    "branin-currin": lambda: published.BraninCurrin(negate=True),
+    "zdt1": lambda: published.ZDT1(dim=4, negate=True),
+    "zdt2": lambda: published.ZDT2(dim=3, negate=True),
+    "dtlz1": lambda: published.DTLZ1(dim=3, num_objectives=2, negate=True),
+    "vehicle-safety": lambda: published.VehicleSafety(negate=True),
+}
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_a_problem_has_the_values_and_the_reference_point_of_botorch(name):
+    ours, theirs = problem(name), PUBLISHED[name]()
+    options = np.random.default_rng(0).random((50, ours.dim))
+    low, high = theirs.bounds.double()
+    values = theirs(low + torch.as_tensor(options) * (high - low)).numpy()
+    np.testing.assert_allclose(ours.objectives(options), values, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(ours.reference, theirs.ref_point.numpy(), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "too_low"),
+    [("branin-currin", 0.0465), ("zdt1", 0), ("zdt2", 0), ("dtlz1", 0.125), ("vehicle-safety", 0.555)],
+)
+def test_front_hypervolumes_are_those_of_botorch_where_it_is_right(name, too_low):
+    theirs = PUBLISHED[name]().max_hv
+    assert problem(name).front_hypervolume - theirs == pytest.approx(too_low, abs=1e-4)
+
+
+def run(method: str, task: str, iterations: int) -> dict:
+    return optimisation.run_cell(Cell("bo", task, method, 0, {"iterations": iterations}))
+
+
+@pytest.mark.parametrize("method", ["parego", "nehvi"])
+def test_oracles_look_between_the_optima_of_the_objectives_and_not_always_in_the_same_place(method):
+    # The Pareto set of these two objectives is 0.3 to 0.7.
+    X = np.linspace(0, 1, 8)[:, None]
+    Y = np.hstack([-((X - 0.3) ** 2), -((X - 0.7) ** 2)])
+    found = []
+    for seed in range(4):
+        with quiet_and_seeded(seed):
+            found.append(getattr(oracles, method)(X, Y, np.array([-0.5, -0.5]), seed).item())
+    assert all(0.28 <= each <= 0.72 for each in found), found
+    assert (np.ptp(found) > 0.02) == (method == "parego")  # only ParEGO draws weights
+
+
+@pytest.mark.parametrize("method", ["parego", "nehvi"])
+def test_oracles_run_the_protocol_and_repeat_themselves(method):
+    once, again = (run(method, "vehicle-safety", 1) for _ in range(2))
+    assert once["log_hv_difference"] == again["log_hv_difference"]
+    assert once["settings"]["noise"] > 0
+
+
+def test_the_pairwise_peer_asks_about_its_favourites_and_one_new_option():
+    rng = np.random.default_rng(0)
+    X = rng.random((12, 2))
+    choices = [(shown, [shown[int(np.argmax(X[shown, 0]))]]) for shown in random_sets(12, 4, 10, rng).tolist()]
+    with quiet_and_seeded(0):
+        query = pairwise.eubo_query(X, pairwise.implied_pairs(choices), query_size=4, seed=0)
+    assert query.shape == (4, 2)
+    assert all(np.any(np.all(option == X, axis=1)) for option in query[:3])
+    assert query[:3, 0].mean() > np.median(X[:, 0])
+    assert query[3, 0] > 0.8  # the utility is the first input
+    assert np.all((query >= 0) & (query <= 1))
+
+
+def test_the_pairwise_peer_runs_the_protocol():
+    result = run("pairwise", "branin-currin", 2)
+    assert result["new_options"] == [1, 1]
+
+
+@given(
+    st.lists(
+        st.sets(st.integers(0, 9), min_size=2).flatmap(
+            lambda s: st.tuples(st.just(sorted(s)), st.sets(st.sampled_from(sorted(s)), min_size=1))
+        )
+    )
+)
+def test_a_choice_implies_that_every_kept_option_beats_every_rejected_one(choices):
+    pairs = pairwise.implied_pairs(choices)
+    expected = sum(len(kept) * (len(shown) - len(kept)) for shown, kept in choices)
+    assert len(pairs) == expected
+    assert set(pairs) == {(won, lost) for shown, kept in choices for won in kept for lost in set(shown) - kept}
+
+
+def hinge_by_hand(z: np.ndarray, kept: set[int]) -> float:
+    """The formula of the docstring, term by term."""
+    options, dimensions = range(len(z)), range(z.shape[1])
+    loss = 0.0
+    for j in set(options) - kept:
+        loss += min(sum(max(0.0, 1 + z[j, d] - z[i, d]) for d in dimensions) for i in options if i != j)
+    for i in kept:
+        loss += sum(max(0.0, 1 + min(z[j, d] - z[i, d] for d in dimensions)) for j in options if j != i)
+    return loss
+
+
+@given(st.integers(0, 10_000))
+def test_the_hinge_loss_is_that_of_its_definition(seed):
+    rng = np.random.default_rng(seed)
+    z = 2 * rng.standard_normal((3, 4, 2))
+    kept = rng.random((3, 4)) < 0.5
+    found = embedding.hinge_loss(torch.as_tensor(z), torch.as_tensor(kept)).numpy()
+    expected = [hinge_by_hand(values, set(np.flatnonzero(row))) for values, row in zip(z, kept, strict=True)]
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_nothing_is_lost_where_the_choice_is_the_pareto_set_by_a_margin():
+    z = torch.tensor([[[2.0, 0.0], [0.0, 2.0], [-1.0, -1.0]]], dtype=torch.double)
+    assert embedding.hinge_loss(z, torch.tensor([[True, True, False]])).item() == 0.0
+    assert embedding.hinge_loss(z, torch.tensor([[True, False, False]])).item() > 0.0
+
+
+def test_the_network_learns_choices_that_depend_smoothly_on_the_inputs():
+    rng = np.random.default_rng(0)
+    person = Chooser(lambda X: np.stack([X[:, 0], 1 - X[:, 0] + X[:, 1]], axis=1))
+    X = rng.random((60, 2))
+    sets = random_sets(60, 3, 260, rng)
+    kept = [person(X[shown], rng) for shown in sets]
+    data = ChoiceData.from_sets(list(X[sets[:200]]), kept[:200])
+    network = embedding.fit(data, seed=0)
+    assert share_equal(network.predict_choices(X[sets[200:]]), kept[200:]) > 0.7
+    assert network.predict_choices(X[sets[:1]]) == [pareto_choice(network.embed(X[sets[0]]))]
+
+
+def test_the_network_refuses_sets_of_several_sizes():
+    data = ChoiceData(np.eye(3), [((0, 1), (0,)), ((0, 1, 2), (0,))])
+    with pytest.raises(InvalidInput, match=r"sizes \[2, 3\]"):
+        embedding.fit(data)
+
+
+def test_the_network_is_scored_on_the_toy_function_far_above_guessing():
+    found = toy_peer(100, seed=0, n_test=100)
+    assert (found.task, found.n_choices, found.fold) == ("toy", 100, None)
+    assert found.accuracy > 2 / 7

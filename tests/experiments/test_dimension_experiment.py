@@ -1,0 +1,37 @@
+"""The experiment on the number of latent dimensions, and its report."""
+
+from io import StringIO
+
+from rich.console import Console
+
+from choicebo.experiments import dimension, dimension_report
+from choicebo.experiments.cells import Done
+
+
+def done(cell, best):
+    rows = [
+        {"latent_dim": n, "elpd": -10.0 * n, "se": 2.0, "difference": 0.0, "difference_se": 1.0, "worst_khat": 0.5}
+        | {"refits": 1, "seconds": 2.0}
+        for n in (1, 2, 3, 4)
+    ]
+    accuracy = {str(n): {"pareto": 0.9, "likelihood": 0.8, "mean": 0.8} for n in (1, 2, 3, 4)}
+    result = {"rows": rows, "accuracy": accuracy, "best": best, "stopped_at": 2}
+    return Done(cell, result, 1.0, "2026-01-01T00:00:00+00:00", "0")
+
+
+def test_the_full_grid_has_the_papers_data_sets_ten_times_each():
+    grid = dimension.cells(dimension.FULL)
+    assert len(grid) == 50
+    assert {(cell.task, cell.settings["n_choices"]) for cell in grid} == set(dimension_report.PAPER)
+
+
+def test_the_table_shows_ours_beside_the_papers_and_how_often_each_was_selected():
+    cells = dimension.cells(dimension.QUICK)[:3]
+    finished = [done(cell, best) for cell, best in zip(cells, (1, 1, 2), strict=True)]
+    written = Console(file=StringIO(), width=150)
+    written.print(dimension_report.table(finished))
+    text = written.file.getvalue()
+    assert "-10 (-10)" in text
+    assert "0.90 (0.75)" in text
+    assert "2/3 (1 in 10)" in text
+    assert "stopped before the fourth dimension in 3 of 3" in dimension_report.section(finished).blocks[-1]

@@ -1,0 +1,140 @@
+"""The reproduce commands, with the fits replaced where only what surrounds them is tested."""
+
+import json
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from choicebo.__main__ import build_app
+from choicebo.experiments import accuracy_cells, datasets, dimension, optimisation
+from choicebo.experiments.accuracy import Ceiling, Peer, Score
+from choicebo.experiments.cells import Cell
+from choicebo.experiments.datasets import RealData
+from choicebo.model.posterior import PREDICTION_RULES
+
+
+def made_up(cell: Cell, sets: object = None) -> dict:
+    """The result of an accuracy cell, without the work."""
+    n_choices, fold = cell.settings.get("n_choices", 0), None if cell.experiment == "toy" else cell.repetition
+    if cell.task == accuracy_cells.PICTURE:
+        line = np.linspace(-1, 1, 200).tolist()
+        return {"mean": [line, line], "lower": [line, line], "upper": [line, line], "options": [0.0]}
+    if cell.method == accuracy_cells.ORACLE_GP:
+        return asdict(Ceiling(cell.task, cell.repetition, fold, 0.8, 0.81 if fold is None else None))
+    if cell.method == accuracy_cells.EMBEDDING:
+        return asdict(Peer(cell.task, n_choices, cell.repetition, fold, 0.5, 1.0))
+    by_rule = dict.fromkeys(PREDICTION_RULES, 0.75)
+    return asdict(Score(cell.task, n_choices, cell.repetition, fold, by_rule, 1.0, 1.0, 300.0, ()))
+
+
+def selection(cell: Cell) -> dict:
+    row = {"elpd": -10.0, "se": 2.0, "worst_khat": 0.4, "refits": 0, "seconds": 1.0}
+    accuracy = {str(n): dict.fromkeys(PREDICTION_RULES, 0.6) for n in range(1, 5)}
+    return {"rows": [row] * 4, "accuracy": accuracy, "best": 1, "stopped_at": 2, "best_of_all": 1, "largest_score": 1}
+
+
+def invoke(*arguments: str):
+    result = CliRunner().invoke(build_app(), ["reproduce", *arguments])
+    assert result.exit_code == 0, result.output
+    return result
+
+
+@pytest.fixture
+def without_fits(monkeypatch):
+    monkeypatch.setattr(accuracy_cells, "run_toy_cell", made_up)
+    monkeypatch.setattr(accuracy_cells, "run_real_cell", made_up)
+    monkeypatch.setattr(dimension, "run_cell", selection)
+    quick = optimisation.Protocol(("branin-currin", "zdt2"), ("sobol",), iterations=5, repetitions=2)
+    monkeypatch.setattr(optimisation, "QUICK", quick)
+    rows = np.random.default_rng(0).random((20, 2))
+    monkeypatch.setattr(
+        datasets, "real_data", lambda name, folder: RealData(name, rows, rows, ("a", "b"), ("y", "z"), (1, -1))
+    )
+
+
+def test_the_toy_command_prints_a_table_and_writes_results_and_report(without_fits, tmp_path):
+    result = invoke("toy", "--quick", "--out", str(tmp_path / "out"))
+    assert "0.750 ± 0.000" in result.stdout
+    assert len(json.loads((tmp_path / "out" / "toy.json").read_text())["fits"]) == 10
+    assert "N = 300" not in (tmp_path / "out" / "toy.md").read_text()
+    for name in ("toy.jsonl", "toy.html", "toy.png"):
+        assert (tmp_path / "out" / name).stat().st_size > 0
+
+
+def test_a_second_run_works_on_nothing_again(without_fits, tmp_path, monkeypatch):
+    invoke("toy", "--out", str(tmp_path))
+    stored = (tmp_path / "toy.jsonl").read_bytes()
+    monkeypatch.setattr(accuracy_cells, "run_toy_cell", lambda cell: pytest.fail(f"{cell.name} was run again"))
+    invoke("toy", "--out", str(tmp_path))
+    assert (tmp_path / "toy.jsonl").read_bytes() == stored
+
+
+def test_what_is_stored_can_be_reported_without_running_the_rest(without_fits, tmp_path, monkeypatch):
+    few = ("--methods", "sobol", "--problems", "zdt2", "--iterations", "5", "--out", str(tmp_path))
+    invoke("bo", "--repetitions", "2", *few)
+    monkeypatch.setattr(optimisation, "run_cell", lambda cell: pytest.fail("something was run"))
+    invoke("bo", "--repetitions", "15", "--stored", *few)
+    assert "| bo | sobol | 2 of 15 |" in (tmp_path / "bo.md").read_text()
+    nothing = CliRunner().invoke(build_app(), ["reproduce", "toy", "--stored", "--out", str(tmp_path)])
+    assert nothing.exit_code == 1
+    assert "holds no results of this experiment" in nothing.stderr
+
+
+def test_the_real_report_states_columns_and_signs(without_fits, tmp_path):
+    invoke("real", "--data", str(tmp_path), "--out", str(tmp_path))
+    text = (tmp_path / "real.md").read_text()
+    assert "| slump | 20 | a, b | + y<br>- z |" in text
+    assert "0.39" in text
+    assert "min-max" in text
+
+
+def test_the_real_command_without_data_says_where_they_are_published(monkeypatch):
+    monkeypatch.delenv("CHOICEBO_DATA", raising=False)
+    result = CliRunner().invoke(build_app(), ["reproduce", "real"])
+    assert result.exit_code == 2
+    assert "UCI" in result.stderr
+
+
+def test_all_experiments_are_in_one_report(without_fits, tmp_path):
+    invoke("all", "--quick", "--data", str(tmp_path), "--out", str(tmp_path))
+    text = (tmp_path / "report.md").read_text()
+    headings = [line[3:] for line in text.splitlines() if line.startswith("## ")]
+    assert headings == [
+        "Toy function",
+        "Real data sets",
+        "Number of latent dimensions",
+        "Bayesian optimisation",
+        "How it was made",
+    ]
+    page = (tmp_path / "report.html").read_text()
+    assert page.count("<img") == page.count("data:image/png;base64,") == 3
+    for experiment in ("toy", "real", "dimension", "bo"):
+        assert f"| {experiment} |" in text
+        assert (tmp_path / f"{experiment}.jsonl").exists()
+
+
+def test_problems_methods_and_sizes_can_be_chosen(tmp_path):
+    invoke(
+        *("bo", "--problems", "zdt1, kursawe", "--methods", "sobol", "--repetitions", "3", "--iterations", "4"),
+        *("--lapse", "0.1", "--out", str(tmp_path)),
+    )
+    names = [json.loads(line) for line in (tmp_path / "bo.jsonl").read_text().splitlines()]
+    assert {(each["task"], each["method"]) for each in names} == {("zdt1", "sobol"), ("kursawe", "sobol")}
+    assert [each["settings"] for each in names] == [{"iterations": 4, "lapse": 0.1}] * 6
+
+
+def test_a_method_that_does_not_exist_is_one_line_with_those_that_do(tmp_path):
+    result = CliRunner().invoke(build_app(), ["reproduce", "bo", "--methods", "luck", "--out", str(tmp_path)])
+    assert result.exit_code == 1
+    assert "No method is called 'luck'" in result.stderr
+    assert "parego" in result.stderr
+
+
+def test_the_grid_of_the_toy_experiment_has_the_papers_sizes():
+    grid = accuracy_cells.toy_cells(range(5))
+    fits = [cell for cell in grid if (cell.task, cell.method) == ("toy", "choice-gp")]
+    assert [cell.settings["n_choices"] for cell in fits] == [100] * 5 + [300] * 5
+    panels = [tuple(cell.settings.values()) for cell in grid if cell.task == accuracy_cells.PICTURE]
+    assert sorted(panels) == [(50, 3), (50, 5), (150, 3), (150, 5)]

@@ -1,0 +1,200 @@
+"""The runner against real processes: killed, interrupted, and spread over a cluster."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from choicebo.errors import InvalidInput
+from choicebo.experiments import optimisation
+from choicebo.experiments.cells import Cell
+from choicebo.experiments.executors import on_cluster
+from choicebo.experiments.progress import Forecast
+from choicebo.experiments.results import ResultFile
+from choicebo.experiments.runner import CellsFailed, run
+
+PROTOCOL = optimisation.Protocol(("zdt1", "zdt2", "dtlz1"), ("sobol",), iterations=250, repetitions=10)
+ARGUMENTS = ["reproduce", "bo", "--methods", "sobol", "--problems", "zdt1,zdt2,dtlz1", "--iterations", "250"]
+PATIENCE = 120.0
+
+
+def cell(repetition: int, method: str = "square") -> Cell:
+    return Cell("test", "numbers", method, repetition)
+
+
+def square(each: Cell) -> dict:
+    return {"value": each.repetition**2}
+
+
+def square_of_even(each: Cell) -> dict:
+    if each.repetition % 2:
+        raise ValueError(f"{each.repetition} is\nodd")
+    return square(each)
+
+
+def curves(file: ResultFile, grid: list[Cell]) -> dict[str, list[float]]:
+    """What must not depend on where and when a cell was worked on."""
+    return {done.cell.name: done.result["log_hv_difference"] for done in file.of(grid)}
+
+
+@pytest.fixture(scope="module")
+def local_curves(tmp_path_factory) -> dict[str, list[float]]:
+    file = ResultFile(tmp_path_factory.mktemp("local") / "bo.jsonl")
+    run(optimisation.cells(PROTOCOL), optimisation.run_cell, file)
+    return curves(file, optimisation.cells(PROTOCOL))
+
+
+# A shell that runs the tests in the background may have Ctrl-C ignored, which a child inherits.
+MINDS_CTRL_C = """
+import runpy, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+runpy.run_module("choicebo", run_name="__main__", alter_sys=True)
+"""
+
+
+def start(out: Path, *more: str) -> subprocess.Popen:
+    command = [sys.executable, "-c", MINDS_CTRL_C, *ARGUMENTS, "--repetitions", "10", "--out", str(out), *more]
+    # A session of its own, so that a signal to its group reaches its workers as Ctrl-C in a terminal does.
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+
+
+def wait_for_lines(path: Path, lines: int, process: subprocess.Popen) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not (path.exists() and path.read_bytes().count(b"\n") >= lines):
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline, f"no {lines} results after {PATIENCE} s"
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_results_come_in_the_order_of_the_cells_and_are_stored(tmp_path, jobs):
+    file, grid = ResultFile(tmp_path / "test.jsonl"), [cell(k) for k in range(5)]
+    finished = run(grid, square, file, jobs=jobs)
+    assert [done.result["value"] for done in finished] == [0, 1, 4, 9, 16]
+    assert {done.cell.name for done in file.read()} == {each.name for each in grid}
+
+
+def test_what_is_stored_is_not_worked_on_again(tmp_path):
+    file, worked_on = ResultFile(tmp_path / "test.jsonl"), []
+
+    def noted(each: Cell) -> dict:
+        worked_on.append(each.repetition)
+        return square(each)
+
+    run([cell(0), cell(1)], noted, file)
+    run([cell(1), cell(2)], noted, file)
+    assert worked_on == [0, 1, 2]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_cell_that_fails_takes_no_other_along_and_is_tried_again(tmp_path, jobs):
+    file, grid = ResultFile(tmp_path / "test.jsonl"), [cell(k) for k in range(5)]
+    with pytest.raises(CellsFailed, match=r"2 of the cells failed.*test/numbers/square/[13]: ValueError: [13] is odd"):
+        run(grid, square_of_even, file, jobs=jobs)
+    assert [done.cell.repetition for done in file.of(grid)] == [0, 2, 4]
+    assert "Traceback" in (tmp_path / "test.failed.txt").read_text()
+    assert len(run(grid, square, file)) == 5
+
+
+def test_a_grid_with_the_same_cell_twice_is_refused(tmp_path):
+    with pytest.raises(InvalidInput, match="two cells of the same name"):
+        run([cell(0), cell(0)], square, ResultFile(tmp_path / "test.jsonl"))
+
+
+def test_a_killed_run_loses_no_result_and_the_same_command_completes_it(tmp_path, local_curves):
+    file, grid = ResultFile(tmp_path / "bo.jsonl"), optimisation.cells(PROTOCOL)
+    killed = start(tmp_path)
+    wait_for_lines(file.path, 3, killed)
+    os.killpg(killed.pid, signal.SIGKILL)
+    killed.communicate()
+    survived = curves(file, grid)
+    assert 3 <= len(survived) < len(grid)
+    before = file.path.read_bytes()
+    file.path.write_bytes(before[: -len(before.splitlines()[-1]) // 2])  # as if it had died while writing
+
+    resumed = start(tmp_path)
+    output, errors = resumed.communicate(timeout=PATIENCE)
+    assert resumed.returncode == 0, errors
+    assert "zdt1" in output
+    assert curves(file, grid) == local_curves
+    assert {name: local_curves[name] for name in survived} == survived
+    assert file.path.read_bytes().startswith(before.rsplit(b"\n", 2)[0])
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_ctrl_c_ends_the_run_cleanly_and_says_how_to_go_on(tmp_path, jobs, local_curves):
+    file = ResultFile(tmp_path / "bo.jsonl")
+    process = start(tmp_path, "--jobs", jobs)
+    wait_for_lines(file.path, 2, process)
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130, errors
+    assert "of 30 cells are stored" in " ".join(errors.split())
+    assert "Traceback" not in errors
+    stored = curves(file, optimisation.cells(PROTOCOL))
+    assert 2 <= len(stored) < 30
+    assert stored.items() <= local_curves.items()
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    """A scheduler and two workers, each a process of its own: address and workers."""
+    pytest.importorskip("distributed", reason="the extra dask is not installed")
+    address = f"tcp://127.0.0.1:{free_port()}"
+    scheduler = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", address, "--no-dashboard"]
+    worker = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-nanny"]
+    worker += ["--no-dashboard", "--local-directory", str(tmp_path)]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    processes = [subprocess.Popen(command, **quiet) for command in (scheduler, worker, worker)]
+    yield address, processes[1:]
+    for process in reversed(processes):
+        process.kill()
+        process.wait()
+
+
+def test_a_cluster_that_loses_a_worker_gives_the_results_of_a_local_run(tmp_path, cluster, local_curves):
+    import distributed
+
+    address, workers = cluster
+    with distributed.Client(address, timeout="60s", set_as_default=False) as client:
+        client.wait_for_workers(2, timeout=60)
+    file, grid = ResultFile(tmp_path / "bo.jsonl"), optimisation.cells(PROTOCOL)
+    process = start(tmp_path, "--cluster", address)
+    wait_for_lines(file.path, 3, process)
+    workers[0].kill()
+    assert len(file.read()) < len(grid)
+    _, errors = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, errors
+    assert workers[1].poll() is None
+    assert curves(file, grid) == local_curves
+
+
+def test_an_address_where_nobody_answers_is_said_to_be_one(monkeypatch):
+    pytest.importorskip("distributed", reason="the extra dask is not installed")
+    monkeypatch.setattr("choicebo.experiments.executors._PATIENCE", "1s")
+    address = f"tcp://127.0.0.1:{free_port()}"
+    with pytest.raises(InvalidInput, match=f"No dask scheduler answers at '{address}'"):
+        next(on_cluster(square, [cell(0)], address))
+
+
+def test_the_time_left_is_that_of_cells_of_the_same_kind():
+    grid = [cell(k, method) for k in range(3) for method in ("slow", "quick")]
+    forecast = Forecast((), grid, workers=2)
+    assert forecast.seconds_left() is None
+    forecast.ended(grid[0], 10.0)
+    assert forecast.seconds_left() is None
+    forecast.ended(grid[1], 2.0)
+    assert forecast.seconds_left() == pytest.approx((2 * 10 + 2 * 2) / 2)
+    forecast.ended(grid[2], None)
+    assert forecast.seconds_left() == pytest.approx((10 + 2 * 2) / 2)

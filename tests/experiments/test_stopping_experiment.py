@@ -1,0 +1,30 @@
+"""The simulated studies behind the advice to stop."""
+
+import numpy as np
+import pytest
+
+from choicebo.experiments import stopping
+
+
+def test_the_curve_compares_what_was_foretold_with_what_came():
+    steps = [{"stability": s, "stayed": y} for s, y in ((0.1, False), (0.1, True), (0.95, True), (1.0, True))]
+    assert stopping.curve(steps) == [(pytest.approx(0.1), 0.5, 2), (pytest.approx(0.975), 1.0, 2)]
+
+
+def test_persons_of_different_seeds_want_different_things_and_the_same_seed_the_same():
+    X = np.random.default_rng(0).random((50, 2))
+    one, again, other = (stopping.smooth_objectives(seed)(X) for seed in (0, 0, 1))
+    assert one.shape == (50, 2)
+    assert np.array_equal(one, again)
+    assert not np.allclose(one, other)
+
+
+def test_nothing_lacks_when_the_whole_front_is_there():
+    X = np.array([[0.0, 1.0], [1.0, 0.0], [0.2, 0.2]])
+    assert stopping.lacking(lambda X: X, X, (0, 1, 2), X) == pytest.approx(0.0)
+    assert stopping.lacking(lambda X: X + X[:, ::-1], X, (2,), X) == pytest.approx(1.0)
+
+
+def test_each_study_is_a_cell_of_its_own():
+    grid = stopping.cells(3, 20)
+    assert len({cell.name for cell in grid}) == 3 * len(stopping.TASKS)
