@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 pytest.importorskip("botorch", reason="the extra botorch is not installed")
@@ -52,17 +52,53 @@ def run(method: str, task: str, iterations: int) -> dict:
     return optimisation.run_cell(Cell("bo", task, method, 0, {"iterations": iterations}))
 
 
+def asked(method: str, X: np.ndarray, Y: np.ndarray, reference: tuple[float, ...], seed: int = 0) -> np.ndarray:
+    with quiet_and_seeded(seed):
+        return getattr(oracles, method)(X, Y, np.array(reference), seed)[0]
+
+
+# The Pareto set of these two objectives is 0.3 to 0.7.
+LINE = np.linspace(0, 1, 8)[:, None]
+BETWEEN = np.hstack([-((LINE - 0.3) ** 2), -((LINE - 0.7) ** 2)])
+
+
 @pytest.mark.parametrize("method", ["parego", "nehvi"])
 def test_oracles_look_between_the_optima_of_the_objectives_and_not_always_in_the_same_place(method):
-    # The Pareto set of these two objectives is 0.3 to 0.7.
-    X = np.linspace(0, 1, 8)[:, None]
-    Y = np.hstack([-((X - 0.3) ** 2), -((X - 0.7) ** 2)])
-    found = []
-    for seed in range(4):
-        with quiet_and_seeded(seed):
-            found.append(getattr(oracles, method)(X, Y, np.array([-0.5, -0.5]), seed).item())
+    found = [asked(method, LINE, BETWEEN, (-0.5, -0.5), seed).item() for seed in range(4)]
     assert all(0.28 <= each <= 0.72 for each in found), found
     assert (np.ptp(found) > 0.02) == (method == "parego")  # only ParEGO draws weights
+
+
+@pytest.mark.parametrize("method", ["parego", "nehvi"])
+def test_the_units_of_the_objectives_do_not_matter_to_an_oracle(method):
+    scale, shift, reference = np.array([1.0, 1000.0]), np.array([5.0, -300.0]), np.array([-0.5, -0.5])
+    plain = asked(method, LINE, BETWEEN, tuple(reference), seed=1)
+    other = asked(method, LINE, scale * BETWEEN + shift, tuple(scale * reference + shift), seed=1)
+    np.testing.assert_allclose(other, plain, atol=5e-3)
+
+
+def test_nehvi_looks_where_the_hypervolume_counts():
+    # Beyond this reference point lies only what is within 0.1 of 0.3.
+    assert 0.3 <= asked("nehvi", LINE, BETWEEN, (-0.01, -0.5)).item() <= 0.4
+
+
+@pytest.mark.parametrize("weight", [0.1, 0.5, 0.9])
+def test_parego_goes_for_the_best_option_under_its_weights(weight, monkeypatch):
+    weights = torch.tensor([weight, 1 - weight], dtype=torch.double)
+    monkeypatch.setattr("botorch.acquisition.multi_objective.parego.sample_simplex", lambda **_: weights)
+    options = np.linspace(0, 1, 1001)[:, None]
+    values = np.hstack([-((options - 0.3) ** 2), -((options - 0.7) ** 2)])
+    # Losses as shares of the range seen; augmented Chebyshev with the 0.05 of Knowles (2006).
+    losses = weights.numpy() * (BETWEEN.max(axis=0) - values) / np.ptp(BETWEEN, axis=0)
+    best = options[np.argmin(losses.max(axis=1) + 0.05 * losses.sum(axis=1))]
+    np.testing.assert_allclose(asked("parego", LINE, BETWEEN, (-0.5, -0.5)), best, atol=0.02)
+
+
+def test_parego_stands_still_at_an_option_that_is_the_best_seen_in_all_objectives():
+    X = np.vstack([np.zeros(3), np.random.default_rng(0).random((20, 3))])
+    Y = problem("zdt2").objectives(X)
+    assert np.all(Y.argmax(axis=0) == 0)
+    np.testing.assert_allclose([asked("parego", X, Y, (-11, -11), seed) for seed in range(3)], 0.0, atol=0.05)
 
 
 @pytest.mark.parametrize("method", ["parego", "nehvi"])
@@ -104,10 +140,11 @@ def test_a_choice_implies_that_every_kept_option_beats_every_rejected_one(choice
     assert set(pairs) == {(won, lost) for shown, kept in choices for won in kept for lost in set(shown) - kept}
 
 
-def hinge_by_hand(z: np.ndarray, kept: set[int]) -> float:
+def loss_by_hand(x: np.ndarray, z: np.ndarray, kept: set[int]) -> float:
     """The formula of the docstring, term by term."""
     options, dimensions = range(len(z)), range(z.shape[1])
-    loss = 0.0
+    apart = [np.linalg.norm(x[i] - x[j]) - np.linalg.norm(z[i] - z[j]) for i in options for j in options]
+    loss = embedding.MDS_WEIGHT * np.linalg.norm(apart) + embedding.L2_WEIGHT * sum(np.linalg.norm(each) for each in z)
     for j in set(options) - kept:
         loss += min(sum(max(0.0, 1 + z[j, d] - z[i, d]) for d in dimensions) for i in options if i != j)
     for i in kept:
@@ -115,20 +152,37 @@ def hinge_by_hand(z: np.ndarray, kept: set[int]) -> float:
     return loss
 
 
+@settings(deadline=None)
 @given(st.integers(0, 10_000))
-def test_the_hinge_loss_is_that_of_its_definition(seed):
+def test_the_loss_is_that_of_its_definition(seed):
     rng = np.random.default_rng(seed)
-    z = 2 * rng.standard_normal((3, 4, 2))
+    x, z = rng.random((3, 4, 5)), 2 * rng.standard_normal((3, 4, 2))
     kept = rng.random((3, 4)) < 0.5
-    found = embedding.hinge_loss(torch.as_tensor(z), torch.as_tensor(kept)).numpy()
-    expected = [hinge_by_hand(values, set(np.flatnonzero(row))) for values, row in zip(z, kept, strict=True)]
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    found = embedding.choice_loss(*(torch.as_tensor(each) for each in (x, z, kept))).numpy()
+    expected = [loss_by_hand(*each, set(np.flatnonzero(row))) for *each, row in zip(x, z, kept, strict=True)]
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
-def test_nothing_is_lost_where_the_choice_is_the_pareto_set_by_a_margin():
+def test_no_hinge_is_lost_where_the_choice_is_the_pareto_set_by_a_margin():
     z = torch.tensor([[[2.0, 0.0], [0.0, 2.0], [-1.0, -1.0]]], dtype=torch.double)
     assert embedding.hinge_loss(z, torch.tensor([[True, True, False]])).item() == 0.0
     assert embedding.hinge_loss(z, torch.tensor([[True, False, False]])).item() > 0.0
+
+
+def test_a_rejected_option_may_be_beaten_by_another_rejected_one():
+    z = torch.tensor([[[0.0, 0.0], [3.0, 3.0], [2.0, 2.0]]], dtype=torch.double)
+    # The first is kept and beaten by both (4 + 3), the second is nearest to being beaten by the last (2 + 2), the last is.
+    assert embedding.hinge_loss(z, torch.tensor([[True, False, False]])).item() == 4 + 3 + 2 + 2
+
+
+def test_an_embedding_that_keeps_the_distances_loses_nothing_to_scaling():
+    x = torch.as_tensor(np.random.default_rng(0).random((2, 4, 2)))
+    turned = x @ torch.tensor([[0.0, 1.0], [-1.0, 0.0]], dtype=torch.double) + 3
+    np.testing.assert_allclose(embedding.scaling_loss(x, turned), 0.0, atol=1e-12)
+    # Twice as far apart: all distances are lost once.
+    np.testing.assert_allclose(
+        embedding.scaling_loss(x, 2 * x), [np.linalg.norm(torch.cdist(each, each)) for each in x], rtol=1e-9
+    )
 
 
 def test_the_network_learns_choices_that_depend_smoothly_on_the_inputs():

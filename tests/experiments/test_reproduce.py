@@ -5,10 +5,11 @@ from dataclasses import asdict
 
 import numpy as np
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from choicebo.__main__ import build_app
-from choicebo.experiments import accuracy_cells, datasets, dimension, optimisation
+from choicebo.experiments import accuracy_cells, datasets, dimension, optimisation, reproduce
 from choicebo.experiments.accuracy import Ceiling, Peer, Score
 from choicebo.experiments.cells import Cell
 from choicebo.experiments.datasets import RealData
@@ -77,9 +78,31 @@ def test_what_is_stored_can_be_reported_without_running_the_rest(without_fits, t
     monkeypatch.setattr(optimisation, "run_cell", lambda cell: pytest.fail("something was run"))
     invoke("bo", "--repetitions", "15", "--stored", *few)
     assert "| bo | sobol | 2 of 15 |" in (tmp_path / "bo.md").read_text()
-    nothing = CliRunner().invoke(build_app(), ["reproduce", "toy", "--stored", "--out", str(tmp_path)])
+
+
+@pytest.mark.parametrize("experiment", ["toy", "dimension", "stopping", "bo"])
+def test_where_nothing_is_stored_nothing_can_be_reported(experiment, tmp_path):
+    nothing = CliRunner().invoke(build_app(), ["reproduce", experiment, "--stored", "--out", str(tmp_path)])
     assert nothing.exit_code == 1
     assert "holds no results of this experiment" in nothing.stderr
+
+
+@pytest.mark.parametrize(
+    ("experiment", "own"),
+    [
+        ("toy", {"seed"}),
+        ("real", {"data", "seed", "scaling"}),
+        ("dimension", {"seed"}),
+        ("stopping", {"seed"}),
+        ("bo", {"problems", "methods", "repetitions", "iterations", "noise", "lapse"}),
+        ("all", {"data", "seed", "scaling"}),
+    ],
+)
+def test_all_experiments_share_the_options_of_a_run_and_have_their_own(experiment, own):
+    command = get_command(reproduce.app).commands[experiment]
+    assert {option.name for option in command.params} == {"full", "out", "jobs", "cluster", "stored", *own}
+    assert command.help
+    assert all(option.help for option in command.params)
 
 
 def test_the_real_report_states_columns_and_signs(without_fits, tmp_path):
@@ -95,6 +118,13 @@ def test_the_real_command_without_data_says_where_they_are_published(monkeypatch
     result = CliRunner().invoke(build_app(), ["reproduce", "real"])
     assert result.exit_code == 2
     assert "UCI" in result.stderr
+
+
+def test_missing_data_are_told_before_the_other_experiments_start(without_fits, monkeypatch, tmp_path):
+    monkeypatch.delenv("CHOICEBO_DATA", raising=False)
+    result = CliRunner().invoke(build_app(), ["reproduce", "all", "--out", str(tmp_path / "out")])
+    assert result.exit_code == 2
+    assert not (tmp_path / "out").exists()
 
 
 def test_all_experiments_are_in_one_report(without_fits, tmp_path):

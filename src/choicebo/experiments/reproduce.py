@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from functools import partial
+from inspect import Signature, getdoc, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 
@@ -40,11 +41,22 @@ Scaling = Annotated[Literal["min-max", "rank"], typer.Option(help="How inputs ar
 
 
 class Run:
-    """One invocation: where results go, who works on them, and what belongs in the report."""
+    """One invocation: where results go, who works on them, and what belongs in the report.
 
-    def __init__(self, out: Path, jobs: int, cluster: str | None, stored: bool, settings: dict[str, Any]) -> None:
-        require_writable(out)
-        self.out, self.settings = out, settings
+    What it is made from are the options that all experiments share.
+    """
+
+    def __init__(
+        self,
+        full: Full = False,
+        out: Folder = Path("results"),
+        *,
+        jobs: Jobs = 1,
+        cluster: Cluster = None,
+        stored: Stored = False,
+    ) -> None:
+        self.full, self.out = full, out
+        self.settings: dict[str, Any] = {"full": full}
         self._jobs, self._cluster, self._stored = jobs, cluster, stored
         self._sections: list[Section] = []
         self._grids: dict[str, tuple[Sequence[Cell], Sequence[Done]]] = {}
@@ -55,6 +67,7 @@ class Run:
         from choicebo.experiments.results import ResultFile
         from choicebo.experiments.runner import run
 
+        require_writable(self.out)
         file = ResultFile(self.out / f"{experiment}.jsonl")
         if self._stored:
             finished = file.of(grid)
@@ -94,79 +107,106 @@ class Run:
         output.results().print(f"Report: [bold]{page}[/bold] and [bold]{markdown}[/bold]")
 
 
-@app.command()
-def toy(
-    full: Full = False,
-    out: Folder = Path("results"),
-    jobs: Jobs = 1,
-    cluster: Cluster = None,
-    stored: Stored = False,
-    seed: Seed = 0,
-) -> None:
+Work = TypeVar("Work", bound=Callable[..., None])
+
+
+def experiment(name: str, report: str | None = None) -> Callable[[Work], Work]:
+    """Make a command of a function that takes a run: its options are those of :class:`Run` and the function's own.
+
+    Of both, those that may be given by position come first, as in any signature.
+    """
+
+    def add(work: Work) -> Work:
+        shared = signature(Run, eval_str=True).parameters
+        _, *own = signature(work, eval_str=True).parameters.values()
+        options = sorted([*shared.values(), *own], key=lambda option: option.kind)
+
+        def command(**given: Any) -> None:
+            run = Run(**{each: given.pop(each) for each in shared})
+            work(run, **given)
+            run.report(report or name)
+
+        command.__signature__ = Signature(options)  # type: ignore[attr-defined]
+        app.command(name, help=getdoc(work))(command)
+        return work
+
+    return add
+
+
+@experiment("toy")
+def toy(run: Run, *, seed: Seed = 0) -> None:
     """Accuracy on the toy function with 100 and 300 choices, and the posterior figure."""
-    run = Run(out, jobs, cluster, stored, {"full": full, "first seed": seed})
-    _toy(run, full, seed)
-    run.report("toy")
+    from choicebo.experiments import accuracy, accuracy_cells, accuracy_report, sections
+    from choicebo.experiments.provenance import provenance
+
+    run.settings |= {"first seed": seed}
+    seeds = range(seed, seed + (FULL_REPETITIONS if run.full else QUICK_REPETITIONS))
+    finished = run.cells("toy", accuracy_cells.toy_cells(seeds), accuracy_cells.run_toy_cell)
+    if not finished:
+        return
+    results = accuracy_cells.found(finished)
+    settings = {"experiment": "toy", "full": run.full, "seeds": list(seeds), "set_size": 3}
+    settings["test_sets"] = accuracy.TOY_TEST_SETS
+    accuracy_report.write_json(
+        run.out / "toy.json", settings, results.scores, results.ceilings, provenance(), results.peers
+    )
+    run.add(sections.toy_section(finished))
 
 
-@app.command()
-def real(
-    full: Full = False,
-    out: Folder = Path("results"),
-    data: Data = None,
-    jobs: Jobs = 1,
-    cluster: Cluster = None,
-    stored: Stored = False,
-    seed: Seed = 0,
-    scaling: Scaling = "min-max",
-) -> None:
+@experiment("real")
+def real(run: Run, data: Data = None, *, seed: Seed = 0, scaling: Scaling = "min-max") -> None:
     """Accuracy on the paper's real data sets, 5-fold cross-validation with 100 and 300 choices."""
-    folder = _data_folder(data, full)
-    run = Run(out, jobs, cluster, stored, {"full": full, "seed": seed, "scaling": scaling})
-    _real(run, full, folder, seed, scaling)
-    run.report("real")
+    from choicebo.experiments import accuracy, accuracy_cells, accuracy_report, datasets, sections
+    from choicebo.experiments.provenance import provenance
+
+    run.settings |= {"first seed": seed, "scaling": scaling}
+    folder = _data_folder(data, run.full)
+    names = FULL_SETS if run.full else QUICK_SETS
+    sets = {name: datasets.real_data(name, folder) for name in names}
+    grid = accuracy_cells.real_cells(names, scaling, seed)
+    finished = run.cells("real", grid, partial(accuracy_cells.run_real_cell, sets=sets))
+    if not finished:
+        return
+    results = accuracy_cells.found(finished)
+    columns = {
+        each.name: {"inputs": each.input_names, "outputs": each.output_names, "signs": each.signs}
+        for each in sets.values()
+    }
+    settings = {"experiment": "real", "full": run.full, "seed": seed, "folds": accuracy.N_FOLDS, "set_size": 3}
+    settings |= {"test_sets": accuracy.REAL_TEST_SETS, "scaling": scaling, "columns": columns}
+    accuracy_report.write_json(
+        run.out / "real.json", settings, results.scores, results.ceilings, provenance(), results.peers
+    )
+    run.add(sections.real_section(finished, list(sets.values()), scaling))
 
 
-@app.command()
-def dimension(
-    full: Full = False,
-    out: Folder = Path("results"),
-    jobs: Jobs = 1,
-    cluster: Cluster = None,
-    stored: Stored = False,
-    seed: Seed = 0,
-) -> None:
+@experiment("dimension")
+def dimension(run: Run, *, seed: Seed = 0) -> None:
     """How many hidden objectives there are: leave-one-out scores, test accuracies and what is selected."""
-    run = Run(out, jobs, cluster, stored, {"full": full, "first seed": seed})
-    _dimension(run, full, seed)
-    run.report("dimension")
+    from choicebo.experiments import dimension as selection
+    from choicebo.experiments import dimension_report
+
+    run.settings |= {"first seed": seed}
+    grid = selection.cells(selection.FULL if run.full else selection.QUICK, seed)
+    if finished := run.cells(selection.EXPERIMENT, grid, selection.run_cell):
+        run.add(dimension_report.section(finished))
 
 
-@app.command()
-def stopping(
-    full: Full = False,
-    out: Folder = Path("results"),
-    jobs: Jobs = 1,
-    cluster: Cluster = None,
-    stored: Stored = False,
-    seed: Seed = 0,
-) -> None:
+@experiment("stopping")
+def stopping(run: Run, *, seed: Seed = 0) -> None:
     """Whether the advice to stop is calibrated, on simulated studies."""
     from choicebo.experiments import stopping as studies
 
-    run = Run(out, jobs, cluster, stored, {"full": full, "first seed": seed})
-    grid = studies.cells(*(studies.FULL if full else studies.QUICK), seed=seed)
-    run.add(studies.section(run.cells(studies.EXPERIMENT, grid, studies.run_cell)))
-    run.report("stopping")
+    run.settings |= {"first seed": seed}
+    grid = studies.cells(*(studies.FULL if run.full else studies.QUICK), seed=seed)
+    if finished := run.cells(studies.EXPERIMENT, grid, studies.run_cell):
+        run.add(studies.section(finished))
 
 
-@app.command()
+@experiment("bo")
 def bo(
-    full: Full = False,
-    out: Folder = Path("results"),
-    jobs: Jobs = 1,
-    cluster: Cluster = None,
-    stored: Stored = False,
+    run: Run,
+    *,
     problems: Annotated[str | None, typer.Option(help="Only these, separated by commas.")] = None,
     methods: Annotated[str | None, typer.Option(help="Only these, separated by commas.")] = None,
     repetitions: Annotated[int | None, typer.Option(min=1, help="Instead of the protocol's number.")] = None,
@@ -179,104 +219,38 @@ def bo(
     ] = 0.0,
 ) -> None:
     """Bayesian optimisation of six benchmarks: log hypervolume difference against iterations."""
-    run = Run(out, jobs, cluster, stored, {"full": full})
-    changes: dict[str, Any] = {"noise": noise, "lapse": lapse}
-    changes |= {"problems": _names(problems), "methods": _names(methods)}
-    changes |= {"repetitions": repetitions, "iterations": iterations}
-    _bo(run, full, {key: value for key, value in changes.items() if value})
-    run.report("bo")
-
-
-@app.command(name="all")
-def everything(
-    full: Full = False,
-    out: Folder = Path("results"),
-    data: Data = None,
-    jobs: Jobs = 1,
-    cluster: Cluster = None,
-    stored: Stored = False,
-    seed: Seed = 0,
-    scaling: Scaling = "min-max",
-) -> None:
-    """All experiments, and one report of them."""
-    folder = _data_folder(data, full)
-    run = Run(out, jobs, cluster, stored, {"full": full, "first seed": seed, "scaling": scaling})
-    _toy(run, full, seed)
-    _real(run, full, folder, seed, scaling)
-    _dimension(run, full, seed)
-    _bo(run, full, {})
-    run.report("report")
-
-
-def _toy(run: Run, full: bool, seed: int) -> None:
-    from choicebo.experiments import accuracy, accuracy_cells, accuracy_report, sections
-    from choicebo.experiments.provenance import provenance
-
-    seeds = range(seed, seed + (FULL_REPETITIONS if full else QUICK_REPETITIONS))
-    finished = run.cells("toy", accuracy_cells.toy_cells(seeds), accuracy_cells.run_toy_cell)
-    if not finished:
-        return
-    results = accuracy_cells.found(finished)
-    settings = {"experiment": "toy", "full": full, "seeds": list(seeds), "set_size": 3}
-    settings["test_sets"] = accuracy.TOY_TEST_SETS
-    accuracy_report.write_json(
-        run.out / "toy.json", settings, results.scores, results.ceilings, provenance(), results.peers
-    )
-    run.add(sections.toy_section(finished))
-
-
-def _real(run: Run, full: bool, folder: Path, seed: int, scaling: str) -> None:
-    from choicebo.experiments import accuracy, accuracy_cells, accuracy_report, datasets, sections
-    from choicebo.experiments.provenance import provenance
-
-    names = FULL_SETS if full else QUICK_SETS
-    sets = {name: datasets.real_data(name, folder) for name in names}
-    grid = accuracy_cells.real_cells(names, scaling, seed)
-    finished = run.cells("real", grid, partial(accuracy_cells.run_real_cell, sets=sets))
-    if not finished:
-        return
-    results = accuracy_cells.found(finished)
-    columns = {
-        each.name: {"inputs": each.input_names, "outputs": each.output_names, "signs": each.signs}
-        for each in sets.values()
-    }
-    settings = {"experiment": "real", "full": full, "seed": seed, "folds": accuracy.N_FOLDS, "set_size": 3}
-    settings |= {"test_sets": accuracy.REAL_TEST_SETS, "scaling": scaling, "columns": columns}
-    accuracy_report.write_json(
-        run.out / "real.json", settings, results.scores, results.ceilings, provenance(), results.peers
-    )
-    run.add(sections.real_section(finished, list(sets.values()), scaling))
-
-
-def _dimension(run: Run, full: bool, seed: int) -> None:
-    from choicebo.experiments import dimension, dimension_report
-
-    grid = dimension.cells(dimension.FULL if full else dimension.QUICK, seed)
-    if finished := run.cells(dimension.EXPERIMENT, grid, dimension.run_cell):
-        run.add(dimension_report.section(finished))
-
-
-def _bo(run: Run, full: bool, changes: dict[str, Any]) -> None:
     from dataclasses import replace
 
     from choicebo.experiments import baselines, optimisation, sections
     from choicebo.experiments.methods import METHODS
 
-    protocol = optimisation.FULL if full else optimisation.QUICK
-    if "methods" not in changes and not baselines.installed():
-        left = tuple(name for name in protocol.methods if not METHODS[name].needs_botorch)
+    protocol = optimisation.FULL if run.full else optimisation.QUICK
+    chosen = _names(methods)
+    if not chosen and not baselines.installed():
+        chosen = tuple(name for name in protocol.methods if not METHODS[name].needs_botorch)
         output.warn(
             "BoTorch is not installed, so its methods are left out; pip install 'choicebo[botorch]' brings them."
         )
-        changes = {**changes, "methods": left}
-    protocol = replace(protocol, **changes)
+    changes: dict[str, Any] = {"noise": noise, "lapse": lapse, "problems": _names(problems), "methods": chosen}
+    changes |= {"repetitions": repetitions, "iterations": iterations}
+    protocol = replace(protocol, **{key: value for key, value in changes.items() if value})
     run.settings |= {"bo, " + key: value for key, value in vars(protocol).items()}
     if finished := run.cells("bo", optimisation.cells(protocol), optimisation.run_cell):
         run.add(sections.optimisation_section(finished))
 
 
-def _names(given: str | None) -> tuple[str, ...] | None:
-    return None if given is None else tuple(name.strip() for name in given.split(",") if name.strip())
+@experiment("all", report="report")
+def everything(run: Run, data: Data = None, *, seed: Seed = 0, scaling: Scaling = "min-max") -> None:
+    """All experiments, and one report of them."""
+    folder = _data_folder(data, run.full)  # a missing one is told before the work starts
+    toy(run, seed=seed)
+    real(run, folder, seed=seed, scaling=scaling)
+    dimension(run, seed=seed)
+    bo(run)
+
+
+def _names(given: str | None) -> tuple[str, ...]:
+    return tuple(name.strip() for name in (given or "").split(",") if name.strip())
 
 
 def _data_folder(data: Path | None, full: bool) -> Path:

@@ -1,10 +1,16 @@
 """A peer that learns choice functions without a Gaussian process: a small network that embeds options so that choices
-are Pareto sets of the embedding, after Pfannschmidt and Hüllermeier, *Learning choice functions via Pareto-embeddings*.
+are Pareto sets of the embedding.
 
-With ``z`` the embedded options of a set, the hinge loss of a choice is the sum of
+After Pfannschmidt and Hüllermeier, *Learning choice functions via Pareto-embeddings*, KI 2020 (arXiv:2007.06927). With
+``x`` the options of a set and ``z`` their embeddings, the loss of a choice is the weighted sum of their four terms:
 
-* for every rejected ``j``: ``min_i sum_d max(0, 1 + z_jd - z_id)``, so that some option beats it in every dimension,
-* for every kept ``i`` and any other ``j``: ``max(0, 1 + min_d (z_jd - z_id))``, so that none beats ``i`` in all.
+* ``L_PO``, that nothing beats a kept ``i``: over all other ``j``, the sum of ``max(0, 1 + min_d (z_jd - z_id))``;
+* ``L_DOM``, that something beats a rejected ``j`` everywhere: ``min_i sum_d max(0, 1 + z_jd - z_id)``, where ``i`` is any
+  other option, kept or rejected;
+* ``L_MDS``, that near options stay near: the Frobenius norm of the distances of ``x`` minus those of ``z``;
+* ``L_L2``, that embeddings stay small: the sum of ``|z_i|``.
+
+The weights of the terms are fixed here, the same for all data sets.
 """
 
 from __future__ import annotations
@@ -25,6 +31,8 @@ from choicebo.experiments.choosers import pareto_choice
 Array = NDArray[np.float64]
 
 HIDDEN, STEPS, RATE, DECAY = 32, 800, 1e-2, 1e-3
+MDS_WEIGHT, L2_WEIGHT = 0.01, 0.01
+"""Of the two regularising terms; the two hinge losses have weight one. The first is the one of the authors' library."""
 
 
 @dataclass(frozen=True)
@@ -65,20 +73,30 @@ def fit(data: ChoiceData, latent_dim: int = 2, seed: int = 0) -> ParetoEmbedding
         schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, STEPS)
         for _ in range(STEPS):
             optimiser.zero_grad()
-            hinge_loss(network(shown), kept).mean().backward()
+            choice_loss(shown, network(shown), kept).mean().backward()
             optimiser.step()
             schedule.step()
     return ParetoEmbedding(network)
 
 
+def choice_loss(x: Tensor, z: Tensor, kept: Tensor) -> Tensor:
+    """The loss of each choice. x: (n, k, d), z: (n, k, latent_dim), kept: (n, k) of booleans, result: (n,)."""
+    return hinge_loss(z, kept) + MDS_WEIGHT * scaling_loss(x, z) + L2_WEIGHT * torch.linalg.norm(z, dim=-1).sum(dim=1)
+
+
 def hinge_loss(z: Tensor, kept: Tensor) -> Tensor:
-    """The loss of each choice. z: (n, k, latent_dim), kept: (n, k) of booleans, result: (n,)."""
+    """``L_PO + L_DOM`` of each choice."""
     # behind[n, i, j, d] = z_jd - z_id: how far i is behind j
     behind = z[:, None, :, :] - z[:, :, None, :]
     itself = torch.eye(z.shape[1], dtype=torch.bool)
     beaten = torch.relu(1 + behind).sum(-1).masked_fill(itself, torch.inf).min(dim=1).values
     unbeaten = torch.relu(1 + behind.min(dim=-1).values).masked_fill(itself, 0.0).sum(dim=2)
     return torch.where(kept, unbeaten, beaten).sum(dim=1)
+
+
+def scaling_loss(x: Tensor, z: Tensor) -> Tensor:
+    """``L_MDS`` of each choice."""
+    return torch.linalg.matrix_norm(torch.cdist(x, x) - torch.cdist(z, z))
 
 
 def _mask(shown: Sequence[int], kept: Sequence[int]) -> list[bool]:

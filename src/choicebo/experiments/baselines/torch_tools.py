@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-SEARCH = {"restarts": 4, "raw_samples": 256, "steps": 100}
-"""How hard the next option is looked for."""
+SEARCH = {"restarts": 10, "raw_samples": 512, "steps": 200}
+"""How hard the next option is looked for: as hard as in BoTorch's tutorials."""
 
 
 @contextmanager
