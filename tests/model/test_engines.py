@@ -205,6 +205,23 @@ def test_hmc_and_ess_agree_within_monte_carlo_error(learned):
     assert np.abs(hmc.pareto_probability(X) - ess.pareto_probability(X)).max() < 0.12
 
 
+def test_of_two_finalists_the_one_with_the_better_bound_is_kept(monkeypatch):
+    """Courses are replaced by bounds that change places: the best after the short course ends second."""
+    bounds = iter([-30.0, -10.0, -20.0, -15.0, -12.0])
+    ran = []
+
+    def run(self, spec, batch, state, key, pace, report):
+        bound = next(bounds)
+        ran.append(bound)
+        return state, np.full(4, bound)
+
+    monkeypatch.setattr(Variational, "_run", run)
+    posterior = cb.ChoiceGP(engine=Variational(starts=3, finalists=2)).fit(small_problem())
+    assert ran == [-30.0, -10.0, -20.0, -15.0, -12.0]
+    # The third start (-20) overtook the second (-10) on the long course: -12 against -15.
+    assert posterior.diagnostics.evidence_trace.tolist() == [-20.0] * 4 + [-12.0] * 4
+
+
 def test_every_name_of_the_public_surface_is_an_engine():
     assert set(ENGINES) == {"hmc", "ess", "vi", "laplace"}
     assert all(engine_named(name).name == name for name in ENGINES)
@@ -216,7 +233,7 @@ def test_an_unknown_engine_is_refused_with_the_known_ones():
 
 
 @pytest.mark.parametrize(
-    "settings", [{"covariance": "diagonal"}, {"starts": 0}, {"gradient_draws": 3}], ids=lambda s: next(iter(s))
+    "settings", [{"covariance": "diagonal"}, {"starts": 0}, {"finalists": 0}, {"gradient_draws": 3}], ids=lambda s: next(iter(s))
 )
 def test_settings_that_make_no_sense_are_refused(settings):
     with pytest.raises(InvalidInput):

@@ -157,12 +157,14 @@ class Variational:
 
     covariance: str = "mean_field"
     """``"mean_field"`` or ``"full_rank"`` (the latter starts from the former's optimum, for twice the rounds and draws)."""
-    starts: int = 4
+    starts: int = 8
     """Starting points of the hyperparameters and the mean."""
-    start_rounds: int = 10
+    start_rounds: int = 5
     """Rounds of the short course that all starting points run."""
     rounds: int = 30
-    """Rounds that the best one goes on for. Both are rounded up to whole pieces of five."""
+    """Rounds of the long course. Both are rounded up to whole pieces of five."""
+    finalists: int = 2
+    """So many of the best then run the long course; the one with the best bound at its end counts."""
     steps_per_round: int = 5
     """Steps on the approximation for each step on the hyperparameters."""
     gradient_draws: int = 4
@@ -177,8 +179,8 @@ class Variational:
     def __post_init__(self) -> None:
         if self.covariance not in COVARIANCES:
             raise InvalidInput(f"covariance must be one of {', '.join(COVARIANCES)}, got {self.covariance!r}")
-        if self.starts < 1 or self.gradient_draws < 2 or self.gradient_draws % 2:
-            raise InvalidInput("starts must be at least 1, and gradient_draws a positive even number")
+        if min(self.starts, self.finalists) < 1 or self.gradient_draws < 2 or self.gradient_draws % 2:
+            raise InvalidInput("starts and finalists must be at least 1, and gradient_draws a positive even number")
 
     @property
     def name(self) -> str:
@@ -196,10 +198,15 @@ class Variational:
             state = self._at_start(point, spec, batch, start_key)
             share = report.part(0.4 * number / self.starts, 0.4 * (number + 1) / self.starts)
             begun.append(self._run(spec, batch, state, start_key, np.ones(_whole(self.start_rounds)), share))
-        settled = np.array([trace[-max(4, self.start_rounds // 4) :].mean() for _, trace in begun])
-        state, trace = begun[int(np.argmax(np.where(np.isfinite(settled), settled, -np.inf)))]
-        state, more = self._run(spec, batch, state, key_next, _falling(self.rounds), report.part(0.4, 0.9))
-        traces = [trace, more]
+        # The bound of a short course does not order them well enough to trust the first alone.
+        leading = sorted(begun, key=_settled, reverse=True)[: self.finalists]
+        ended = []
+        for number, (state, trace) in enumerate(leading):
+            share = report.part(0.4 + 0.5 * number / len(leading), 0.4 + 0.5 * (number + 1) / len(leading))
+            state, more = self._run(spec, batch, state, key_next, _falling(self.rounds), share)
+            ended.append((state, np.concatenate([trace, more])))
+        state, trace = max(ended, key=_settled)
+        traces = [trace]
         if self.covariance == "full_rank":
             size = state.q.mean.size
             q = state.q._replace(coupling=jnp.zeros((size, size), dtype=jnp.float32))
@@ -275,3 +282,9 @@ def _falling(rounds: int) -> np.ndarray:
     """Paces that fall at the end, so that the noise of the gradients averages out."""
     whole = _whole(rounds)
     return np.asarray(0.05 + 0.95 * 0.5 * (1.0 + np.cos(np.pi * np.arange(whole) / whole)))
+
+
+def _settled(course: tuple[_State, np.ndarray]) -> float:
+    """The bound that a course ended with; the worst possible if it failed."""
+    bound = float(course[1][-4:].mean())
+    return bound if np.isfinite(bound) else -np.inf
