@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from choicebo.experiments import stopping
+from choicebo.experiments.cells import Done
 
 
 def test_the_curve_compares_what_was_foretold_with_what_came():
@@ -28,3 +29,18 @@ def test_nothing_lacks_when_the_whole_front_is_there():
 def test_each_study_is_a_cell_of_its_own():
     grid = stopping.cells(3, 20)
     assert len({cell.name for cell in grid}) == 3 * len(stopping.TASKS)
+
+
+def test_the_amount_of_flicker_that_foretold_what_came_has_the_best_score():
+    right = stopping.FLICKERS.index(0.05)
+    steps = [
+        {"stayed": stayed, "by_flicker": [float(stayed) if i == right else 0.5 for i in range(len(stopping.FLICKERS))]}
+        for stayed in (True, True, False, True)
+    ]
+    cell = stopping.cells(1, 4)[0]
+    table = stopping.flicker_table([Done(cell, {"steps": steps}, 0.0, "", "")])
+    flickers, foretold, stayed, scores = (list(column.cells) for column in table.columns)
+    assert scores[right] == "0.000"
+    assert set(scores) == {"0.000", "0.250"}
+    assert (foretold[right], set(stayed)) == ("75%", {"75%"})
+    assert sum("used" in flicker for flicker in flickers) == 1

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from rich.table import Table
 
 from choicebo import pareto
@@ -16,7 +16,7 @@ from choicebo.experiments.cells import Cell, Done
 from choicebo.experiments.choosers import Chooser
 from choicebo.experiments.document import Section
 from choicebo.experiments.problems import problem
-from choicebo.insight.stopping import stop_advice
+from choicebo.insight.stopping import FLICKER, foresee, stay_probability, stop_advice
 from choicebo.model.posterior import Posterior
 from choicebo.optimizer import ChoiceOptimizer
 from choicebo.space import Real, Space
@@ -29,14 +29,16 @@ QUICK, FULL = (4, 20), (15, 40)
 """Studies of each task, and questions in each."""
 CANDIDATES = 128
 EDGES = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9, 1.0)
+FLICKERS = (0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2)
+"""Tried beside the one that the advice uses."""
 
 
 def cells(studies: int, questions: int, seed: int = 0) -> list[Cell]:
-    """One cell for each simulated study."""
+    """One cell for each simulated study, the tasks in turn, so that a run that is stopped leaves as many of each."""
     return [
         Cell(EXPERIMENT, task, "choicebo", number, {"questions": questions})
-        for task in TASKS
         for number in range(seed, seed + studies)
+        for task in TASKS
     ]
 
 
@@ -66,11 +68,18 @@ def simulate(task: str, questions: int, seed: int) -> list[dict[str, Any]]:
                     steps.append(foretold | {"stayed": set(posterior.pareto_set(before.options)) == set(members)})
                 advice = stop_advice(posterior, candidates, question=shown, seed=seed)
                 foretold = {"answers": advice.answers, "stability": advice.stability, "remaining": advice.remaining}
+                foretold["by_flicker"] = _by_flicker(posterior, candidates, shown, seed)
                 foretold |= {"stop": advice.stop, "members": len(advice.pareto_set)}
                 foretold["lacking"] = lacking(objectives, posterior.options, advice.pareto_set, candidates)
                 waiting = foretold, posterior, advice.pareto_set
             optimizer.tell(query, person(shown, rng))
     return steps
+
+
+def _by_flicker(posterior: Posterior, candidates: Array, question: Array, seed: int) -> list[float]:
+    """The stability that each of :data:`FLICKERS` would foretell."""
+    seen = foresee(posterior, candidates, question=question, seed=seed)
+    return [stay_probability(seen.shown, seen.optimal, seen.members, flicker=flicker) for flicker in FLICKERS]
 
 
 def smooth_objectives(seed: int, terms: int = 40) -> Callable[[Array], Array]:
@@ -109,6 +118,31 @@ def curve(steps: Sequence[dict[str, Any]]) -> list[tuple[float, float, int]]:
     ]
 
 
+def brier(foretold: ArrayLike, came: ArrayLike) -> float:
+    """Mean squared error of probabilities: 0 is perfect, a constant one half gives 0.25.
+
+    >>> brier([1.0, 0.5], [True, False])
+    0.125
+    """
+    return float(np.mean((np.asarray(foretold, dtype=float) - np.asarray(came, dtype=float)) ** 2))
+
+
+def flicker_table(finished: Sequence[Done]) -> Table:
+    """How well each amount of flicker foretells what came, and how far the mean forecast is from the share that stayed."""
+    steps = [step for done in finished for step in done.result["steps"]]
+    stayed = np.array([step["stayed"] for step in steps], dtype=float)
+    found = Table(title="How much does a new fit flicker?", title_justify="left")
+    for heading in ("flicker", "foretold", "stayed", "Brier score"):
+        found.add_column(heading, justify="right")
+    for number, flicker in enumerate(FLICKERS):
+        foretold = np.array([step["by_flicker"][number] for step in steps])
+        mark = " (used)" if flicker == FLICKER else ""
+        found.add_row(
+            f"{flicker:g}{mark}", f"{foretold.mean():.0%}", f"{stayed.mean():.0%}", f"{brier(foretold, stayed):.3f}"
+        )
+    return found
+
+
 def table(finished: Sequence[Done]) -> Table:
     """The curve, and what the true front lacked when the advice was to stop."""
     steps = [step for done in finished for step in done.result["steps"]]
@@ -134,4 +168,4 @@ def section(finished: Sequence[Done]) -> Section:
         "Simulated persons with two hidden objectives of two inputs answer the optimiser's questions. Before each answer the "
         "advice foretells how probably the Pareto set of the options seen so far stays; the next fit shows whether it did."
     )
-    return Section("Advice to stop", [text, table(finished)])
+    return Section("Advice to stop", [text, table(finished), flicker_table(finished)])

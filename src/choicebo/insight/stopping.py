@@ -9,6 +9,7 @@ present Pareto set still lacks.
 from __future__ import annotations
 
 import dataclasses
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,7 +30,7 @@ LITTLE_LEFT = 0.05
 """... and if at most this share of the reachable hypervolume is still missing."""
 _QUESTION_SIZE = 5
 _MAX_CANDIDATES = 256
-_FLICKER = 0.05
+FLICKER = 0.05
 """How much a new fit moves an option's probability for no other reason than learning anew: an assumption, which
 ``choicebo reproduce stopping`` puts to the test."""
 
@@ -64,6 +65,42 @@ def stop_advice(
     taken). ``question: (k, d)`` is the next question if it is known; otherwise one is made of the most promising candidate
     and the Pareto-optimal options that it endangers.
     """
+    seen = foresee(posterior, candidates, question=question, threshold=threshold, draws=draws, seed=seed)
+    stability = stay_probability(seen.shown, seen.optimal, seen.members, threshold)
+    answers, remaining = posterior.data.n_choices, seen.remaining
+    stop = answers >= MIN_ANSWERS and stability >= STABLE and remaining <= LITTLE_LEFT
+    return StopAdvice(
+        stop=stop,
+        stability=stability,
+        remaining=remaining,
+        pareto_set=tuple(int(i) for i in seen.members),
+        answers=answers,
+        sentence=_sentence(stop, stability, remaining, len(seen.members), answers),
+    )
+
+
+class Foresight(NamedTuple):
+    """What the advice rests on."""
+
+    shown: Array
+    """(draws, k, n_e): the next question's latent values."""
+    optimal: NDArray[np.bool_]
+    """(draws, known): which of the options seen so far are Pareto-optimal in each draw."""
+    members: NDArray[np.intp]
+    """Those that now look Pareto-optimal."""
+    remaining: float
+
+
+def foresee(
+    posterior: Posterior,
+    candidates: ArrayLike,
+    *,
+    question: ArrayLike | None = None,
+    threshold: float = 0.5,
+    draws: int = 400,
+    seed: int = 0,
+) -> Foresight:
+    """Draws of what the next question is about; the arguments are those of :func:`stop_advice`."""
     unseen = _candidates(posterior, candidates)
     known = len(posterior.options)
     asked = None if question is None else np.asarray(question, dtype=np.float64)
@@ -79,18 +116,7 @@ def stop_advice(
         shown = proposed_question(with_candidates, known, members, probability)
     else:
         shown = np.arange(known + len(unseen), len(points))
-    stability = stay_probability(latent[:, shown], optimal, members, threshold)
-    remaining = missing_share(with_candidates, members)
-    answers = posterior.data.n_choices
-    stop = answers >= MIN_ANSWERS and stability >= STABLE and remaining <= LITTLE_LEFT
-    return StopAdvice(
-        stop=stop,
-        stability=stability,
-        remaining=remaining,
-        pareto_set=tuple(int(i) for i in members),
-        answers=answers,
-        sentence=_sentence(stop, stability, remaining, len(members), answers),
-    )
+    return Foresight(latent[:, shown], optimal, members, missing_share(with_candidates, members))
 
 
 def stay_probability(
@@ -98,7 +124,7 @@ def stay_probability(
     optimal: NDArray[np.bool_],
     members: NDArray[np.intp],
     threshold: float = 0.5,
-    flicker: float = _FLICKER,
+    flicker: float = FLICKER,
 ) -> float:
     """Probability that the answer to a question leaves the Pareto set as it is.
 
