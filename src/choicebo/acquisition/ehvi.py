@@ -16,7 +16,7 @@ from choicebo.acquisition.improvement import attained, improvement
 class ExpectedImprovement:
     """How much latent hypervolume a point is expected to add, each draw measured in units of its own front."""
 
-    margin: float = 0.1
+    margin: float = 0.3
     """How far beyond the ends of the front volume still counts, in units of the front's extent."""
     name: str = "ehvi"
     sentence: str = "the new option is the one expected to push your set of best options out the furthest"
