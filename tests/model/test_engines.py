@@ -233,7 +233,9 @@ def test_an_unknown_engine_is_refused_with_the_known_ones():
 
 
 @pytest.mark.parametrize(
-    "settings", [{"covariance": "diagonal"}, {"starts": 0}, {"finalists": 0}, {"gradient_draws": 3}], ids=lambda s: next(iter(s))
+    "settings",
+    [{"covariance": "diagonal"}, {"starts": 0}, {"finalists": 0}, {"gradient_draws": 3}],
+    ids=lambda s: next(iter(s)),
 )
 def test_settings_that_make_no_sense_are_refused(settings):
     with pytest.raises(InvalidInput):

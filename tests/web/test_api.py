@@ -1,9 +1,14 @@
 from __future__ import annotations
 
 import hashlib
+import html
+import json
 import re
+import shlex
 from collections.abc import Callable
 from importlib import resources
+from itertools import pairwise
+from pathlib import Path
 
 import choicebo as cb
 from choicebo.study import Study
@@ -85,6 +90,44 @@ def test_a_page_documents_every_route(browser: Browser) -> None:
     paths = browser.client.get("/api/v1/openapi.json").json()["paths"]
     assert len(paths) >= 13
     assert all(path in page for path in paths)
+
+
+def test_every_example_of_the_page_is_taken(serve: Callable[..., Browser]) -> None:
+    browser = serve()
+    call = browser.client
+    examples = {
+        path: operation["post"]["requestBody"]["content"]["application/json"]["schema"]["$ref"].split("/")[-1]
+        for path, operation in call.get("/api/v1/openapi.json").json()["paths"].items()
+        if "requestBody" in operation.get("post", {})
+    }
+    schemas = call.get("/api/v1/openapi.json").json()["components"]["schemas"]
+    assert len(examples) == 4
+    page = browser.get("/api/v1/docs").text
+    for path, model in examples.items():
+        [example] = schemas[model]["examples"]
+        filled = path.format(name="bread", number=1)
+        if "questions" in path:
+            ask(browser)
+        assert call.post(filled, json=example).status_code in (200, 201), path
+        assert html.escape(json.dumps(example), quote=False).replace('"', "&#34;") in page
+
+
+def test_the_commands_of_the_guide_work(serve: Callable[..., Browser]) -> None:
+    """Each `curl` of the page is sent as it stands."""
+    browser = serve()
+    Study.create(browser.url, **bread(name="palette")).close()
+    guide = (Path(__file__).parents[2] / "docs/how-to/web.md").read_text("utf-8")
+    commands = re.findall(r"^\$ (curl (?:[^\\\n]|\\\n)*)", guide, re.MULTILINE)
+    assert len(commands) >= 5
+    for command in commands:
+        words = shlex.split(command.replace("\\\n", " "))
+        options = dict(pairwise(words))
+        address = next(word for word in words if word.startswith("http"))
+        method = options.get("-X", "GET")
+        sent = {"content": options["-d"]} if "-d" in options else {}
+        headers = {"Content-Type": "application/json"} if sent else {}
+        found = browser.client.request(method, address, headers=headers, **sent)
+        assert found.status_code in (200, 201, 202), (command, found.text)
 
 
 def test_the_vendored_script_is_the_one_that_its_note_names(drawn: Browser) -> None:

@@ -134,6 +134,8 @@ def test_while_the_question_is_computed_the_page_says_so_and_events_tell_when_it
     Study.create(browser.url, **bread()).close()
     page = browser.client.get("/study/bread")
     assert "Thinking about what to ask next" in page.text
+    assert page.text.count('class="card-face"') == 4  # room for what is to come, so that nothing moves
+    assert 'name="kept"' not in page.text
     assert 'http-equiv="refresh"' in page.text
     assert browser.get("/study/bread/history").status_code == 200
     threading.Timer(1.2, pool.go.set).start()
@@ -166,6 +168,15 @@ def test_the_first_page_weighs_less_than_150_kilobytes(drawn: Browser) -> None:
     assert sum(weights) + len(page.content) < 150_000
 
 
+def test_scripts_and_styles_are_sent_compressed_and_pages_with_their_secret_are_not(browser: Browser) -> None:
+    page = browser.get("/study/bread")
+    assert "content-encoding" not in page.headers
+    for address in re.findall(r'(?:src|href)="(/static/[^"]+(?:js|css)\?[^"]+)"', page.text):
+        found = browser.client.get(address)
+        assert found.headers["content-encoding"] == "gzip"
+        assert int(found.headers["content-length"]) < len(found.content) / 2
+
+
 def test_drawings_are_filled_in_and_cannot_run_anything(drawn: Browser) -> None:
     option = json.dumps({"minutes": 12, "flour": "rye"})
     found = drawn.get("/study/bread/drawing.svg", params={"option": option})
@@ -179,5 +190,6 @@ def test_only_options_of_the_study_are_drawn(drawn: Browser, option: str) -> Non
     assert drawn.get("/study/bread/drawing.svg", params={"option": option}).status_code == 400
 
 
-def test_progress_is_told_in_words_that_change() -> None:
-    assert len({progress(answers) for answers in (0, 1, 5, 12, 25, 50)}) == 6
+def test_progress_is_told_in_words_that_change_and_never_claims_what_only_the_model_knows() -> None:
+    assert len({progress(answers) for answers in (0, 1, 5, 12)}) == 4
+    assert progress(500) == progress(12) == "the picture is getting clear"

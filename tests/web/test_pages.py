@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,8 +14,12 @@ import pytest
 from starlette.testclient import TestClient
 
 import choicebo as cb
+from choicebo.space.study_file import Show
 from choicebo.study import Study
+from choicebo.web import charts
 from choicebo.web.app import create_app
+from choicebo.web.pages.result import worth_a_card
+from choicebo.web.results import Point, Result
 from choicebo.web.settings import ServerSettings
 
 from .web_helpers import Browser, bread
@@ -132,6 +137,7 @@ def test_a_table_with_images_becomes_a_study(serve: Callable[..., Browser]) -> N
     data = {"name": "bread", "label": "name", "image": "photo", "query_size": "2", "acquisition": "sobol"}
     seen = browser.post("/studies/catalogue", data, files=files, part=True)
     assert "3 options" in seen.text
+    assert seen.text.count('<img src="data:image/png;base64,') == 3
     for _, (_, content, _) in files[1:]:
         content.seek(0)  # type: ignore[attr-defined]
     page = browser.post("/studies/catalogue", data, files=files)
@@ -167,6 +173,75 @@ def test_a_bad_table_is_explained_by_its_own_name(serve: Callable[..., Browser])
     )
     assert "menu.csv" in refused.text
     assert "/tmp" not in refused.text
+
+
+def test_a_name_that_is_taken_is_said_while_a_table_is_looked_at(browser: Browser) -> None:
+    browser.get("/studies/catalogue")
+    files = [("table", ("menu.csv", "sku,price\nA,3\nB,4\n", "text/csv"))]
+    assert "already" in browser.post("/studies/catalogue", {"name": "bread"}, files=files, part=True).text
+
+
+def test_a_rater_who_is_there_already_is_refused_in_the_words_of_the_page(browser: Browser) -> None:
+    browser.get("/study/bread/raters")
+    assert "/join/" in browser.post("/study/bread/raters", {"rater": "Ann", "act": "add"}).text
+    refused = browser.post("/study/bread/raters", {"rater": "Ann", "act": "add"})
+    assert refused.status_code == 400
+    assert "make a new link" in refused.text
+    assert "new_token" not in refused.text
+    assert "/join/" in browser.post("/study/bread/raters", {"rater": "Ann", "act": "renew"}).text
+
+
+def test_times_say_their_zone_until_the_script_makes_them_local(browser: Browser) -> None:
+    study = browser.study
+    study.tell(study.ask(), [0])
+    for path in ("/studies", "/study/bread/history", "/study/bread/raters"):
+        times = re.findall(r'<time datetime="[^"]+\+00:00">([^<]+)</time>', browser.get(path).text)
+        assert times, path
+        assert all(time.endswith(" UTC") for time in times)
+
+
+def test_after_a_retraction_the_only_rater_is_still_not_named(browser: Browser) -> None:
+    study = browser.study
+    study.tell(study.ask(), [0])
+    browser.get("/study/bread/history")
+    part = browser.post(f"/study/bread/answers/{study.history()[0].id}/retract", part=True)
+    assert "retracted" in part.text
+    assert "· owner" not in part.text
+
+
+def test_the_history_names_things_that_have_names(serve: Callable[..., Browser], tmp_path: Path) -> None:
+    (tmp_path / "a.png").write_bytes(PNG)
+    rows = [{"sku": sku, "name": f"Loaf {sku}", "price": price, "photo": "a.png"} for price, sku in enumerate("AB")]
+    menu = cb.Catalogue(rows, "sku", "name", "photo")
+    browser = serve()
+    study = Study.create(
+        browser.url, "bread", menu, show=Show("image"), folder=tmp_path, acquisition="sobol", query_size=2
+    )
+    study.tell(study.ask(), [0])
+    page = browser.get("/study/bread/history").text
+    assert re.findall(r"Loaf [AB]</span>", page)
+
+
+def test_close_behind_is_only_what_is_close() -> None:
+    def point(probability: float) -> Point:
+        return Point({}, probability, optimal=probability >= 0.5, mean=(), lower=(), upper=())
+
+    shares = (0.9, 0.4, 0.3, 0.04, 0.001)
+    assert [found.probability for found in worth_a_card([point(share) for share in shares])] == [0.9, 0.4, 0.3]
+    assert len(worth_a_card([point(0.6)] * 8 + [point(0.4)] * 8)) == 8
+    assert len(worth_a_card([point(0.6)] * 40)) == 12
+
+
+@pytest.mark.parametrize("parameters", [1, 2, 12])
+def test_a_chart_of_few_parameters_is_not_blown_up(parameters: int) -> None:
+    space = cb.Space([cb.Real(f"p{n}", 0, 1) for n in range(parameters)])
+    points = [
+        Point({f"p{n}": value for n in range(parameters)}, 0.6, optimal=True, mean=(0.0,), lower=(0.0,), upper=(0.0,))
+        for value in (0.2, 0.8)
+    ]
+    chart = charts.parallel(space, points)
+    assert 800 < chart.width < 1600
+    assert chart.axes[-1].x < chart.width
 
 
 @pytest.fixture(scope="module")
@@ -224,3 +299,21 @@ def test_the_report_is_one_page_that_needs_nothing_else(learned: Browser) -> Non
     assert found.status_code == 200
     assert "<script" not in found.text
     assert 'src="http' not in found.text
+
+
+def test_what_is_known_from_one_rater_is_not_shown_as_that_of_another(
+    serve: Callable[..., Browser], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser = serve()
+    study = Study.create(browser.url, **bread(raters="separate"))
+    study.add_rater("Ann")
+    for rater in ("owner", "Ann"):
+        study.tell(study.ask(rater), [0], rater=rater)
+
+    def build(_: Study, rater: str | None) -> Result:
+        return Result(7 if rater == "Ann" else 3, None, f"as {rater}", (), (), None, ())
+
+    monkeypatch.setattr("choicebo.web.desk.build_result", build)
+    assert browser.client.get("/api/v1/studies/bread/result", params={"wait": 9}).json()["answers"] == 3
+    assert browser.client.get("/api/v1/studies/bread/result", params={"wait": 9, "rater": "Ann"}).json()["answers"] == 7
+    assert browser.client.get("/study/bread/result?rater=Nobody").status_code == 404

@@ -170,11 +170,44 @@ def test_a_rater_sees_the_choice_and_their_own_history_and_nothing_else(guarded:
     guarded.answer([1])
     assert [act.rater for act in study.history()] == ["owner", "Ann"]
     assert guarded.get("/study/bread/history").text.count('class="panel past') == 1
-    for path in ("/study/bread/result", "/study/bread/raters", "/study/bread/download/study.json", "/studies"):
-        assert guarded.client.get(path, follow_redirects=False).status_code == 303, path
+    for path in ("/study/bread/result", "/study/bread/raters", "/study/bread/download/study.json"):
+        refused = guarded.client.get(path, follow_redirects=False)
+        assert (refused.status_code, 'href="/study/bread"' in refused.text) == (403, True), path
+    assert guarded.client.get("/studies", follow_redirects=False).status_code == 303
     assert guarded.client.get("/study/secret", follow_redirects=False).status_code == 303
     owners = study.history()[0].id
     assert guarded.post(f"/study/bread/answers/{owners}/retract").status_code in (403, 404)
+
+
+def test_the_result_is_shared_with_raters_if_the_owner_says_so(serve: Callable[..., Browser]) -> None:
+    found = serve(token=TOKEN, host="0.0.0.0", share_result=True)
+    Study.create(found.url, **bread()).close()
+    token = found.study.add_rater("Ann")
+    assert 'href="/study/bread/result"' in found.get(f"/join/{token}").text
+    page = found.client.get("/study/bread/result")
+    assert "Nothing to show yet" in page.text
+    for path in ("/study/bread/raters", "/study/bread/download/answers.csv"):
+        assert found.client.get(path).status_code == 403, path
+    headers = {"Authorization": f"Bearer {token}"}
+    assert found.client.get("/api/v1/studies/bread/result", params={"wait": 30}, headers=headers).status_code == 200
+
+
+def test_where_each_is_learned_from_alone_a_rater_sees_only_their_own_result(serve: Callable[..., Browser]) -> None:
+    found = serve(token=TOKEN, host="0.0.0.0")
+    study = Study.create(found.url, **bread(raters="separate"))
+    study.tell(study.ask(), [0])
+    found.get(f"/join/{study.add_rater('Ann')}")
+    for query in ("", "?rater=owner"):
+        assert "Nothing to show yet" in found.client.get(f"/study/bread/result{query}").text
+    assert found.client.get("/study/bread/download/report.html").status_code == 403
+
+
+def test_the_owner_leaves_by_a_button_of_every_page(guarded: Browser) -> None:
+    guarded.get("/enter", params={"token": TOKEN})
+    guarded.get("/studies")
+    assert 'action="/leave"' in guarded.page.text
+    guarded.post("/leave")
+    assert guarded.client.get("/studies", follow_redirects=False).status_code == 303
 
 
 def test_a_void_link_lets_nobody_in(guarded: Browser) -> None:

@@ -30,6 +30,10 @@ class NotAllowed(ChoiceboError):
     """The visitor has not shown who they are, or may not see this."""
 
 
+class OwnerOnly(ChoiceboError):
+    """A rater looks at what is for the owner."""
+
+
 class TooManyAttempts(ChoiceboError):
     """Wrong tokens came too often."""
 
@@ -57,6 +61,11 @@ class Access:
         # Whoever tries tokens by way of the cookie pays for each guess.
         key = b"" if token is None else hashlib.scrypt(token.encode(), salt=b"choicebo owner", n=2**14, r=8, p=1)
         self._owner_cookie = hmac.new(key, b"cookie", "sha256").hexdigest()
+
+    @property
+    def has_token(self) -> bool:
+        """Whether the owner had to show one."""
+        return self._token is not None
 
     # ---- pages
 

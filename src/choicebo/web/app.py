@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 
 from anyio import to_thread
 from fastapi import FastAPI
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
@@ -51,7 +52,8 @@ def create_app(settings: ServerSettings, pool: Executor | None = None) -> FastAP
     for page in (entrance, studies, setup, choose, result, history, raters):
         app.include_router(page.router, include_in_schema=False)
     app.include_router(api.router)
-    app.mount("/static", _Static(directory=str(STATIC)))
+    # Pages are left as they are: beside what a visitor can send, compression would tell of the form's secret value.
+    app.mount("/static", GZipMiddleware(_Static(directory=str(STATIC))))
     app.add_middleware(Guard, loopback_only=settings.token is None and is_loopback(settings.host))
     failures.add_to(app)
     return app

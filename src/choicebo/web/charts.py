@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from choicebo.insight.drivers import Driver
 
 _TOP, _HEIGHT, _STEP, _MARGIN = 44, 210, 118, 64
+_LEAST_SPAN = 708
+"""From the first axis to the last: a chart of few axes is as wide as the others, or it would be blown up to fill the page."""
 _MOST_AXES = 12
 _SIDE, _EDGE = 360, 40
 _MOST_PAIRS = 3
@@ -62,16 +64,18 @@ class Chart:
 def parallel(space: Space | Catalogue, points: Sequence[Point]) -> Chart:
     """All options as lines across one axis per parameter."""
     fields = [field for field in fields_of(space) if _varies(field, points)][:_MOST_AXES]
+    gaps = max(len(fields) - 1, 1)
+    step = max(_STEP, _LEAST_SPAN / gaps)
     axes, columns = [], []
     for at, field in enumerate(fields):
         shares, marks = _scale(space, field, [point.option for point in points])
-        axes.append(Axis(_MARGIN + at * _STEP, field.heading, tuple((_height(share), text) for share, text in marks)))
+        axes.append(Axis(_MARGIN + at * step, field.heading, tuple((_height(share), text) for share, text in marks)))
         columns.append(shares)
     items = []
     for row, number in _numbered(points):
         path = " ".join(f"{axis.x:.1f},{_height(column[row]):.1f}" for axis, column in zip(axes, columns, strict=True))
         items.append(Item(number, _label(space, points[row], number), path))
-    width = 2 * _MARGIN + max(len(fields) - 1, 1) * _STEP + 36  # the words along the last axis need room
+    width = 2 * _MARGIN + gaps * step + 36  # the words along the last axis need room
     return Chart(width, _TOP + _HEIGHT + 34, tuple(items), tuple(axes))
 
 

@@ -45,6 +45,9 @@ def serve(
         ),
     ] = None,
     workers: Annotated[int, typer.Option(min=0, help="Processes that compute; 0: one less than there are cores.")] = 0,
+    share_result: Annotated[
+        bool, typer.Option("--share-result", help="Let raters see the result too, and never each other's answers.")
+    ] = False,
     images: Annotated[
         Path | None, typer.Option(file_okay=False, help="Where images that are uploaded in the browser are kept.")
     ] = None,
@@ -71,7 +74,7 @@ def serve(
             f"The address {host} can be reached from other machines, so a token is needed; here is a fresh one: "
             f"--token {secrets.token_urlsafe(16)}"
         )
-    settings = ServerSettings(_address(study), host, port, token, workers, images)
+    settings = ServerSettings(_address(study), host, port, token, workers, share_result, images)
     app = create_app(settings)
     app.state.desk.list()  # a database that cannot be read is an error now, not in the browser
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import re
 from dataclasses import dataclass
 from datetime import datetime
 from importlib import resources
@@ -11,13 +12,14 @@ from typing import Annotated, Any
 
 from fastapi import Depends
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from choicebo.errors import InvalidInput
-from choicebo.study import Study, StudyNotFound
-from choicebo.web.access import Access, Visitor
+from choicebo.study import OWNER, Study
+from choicebo.web.access import Access, OwnerOnly, Visitor
 from choicebo.web.addresses import name_of, slug, study_path
 from choicebo.web.desk import Desk
 from choicebo.web.pictures import drawing_size
@@ -59,11 +61,30 @@ def seat(request: Request, name: str) -> Seat:
 
 def owner_seat(request: Request, name: str) -> Seat:
     """The study in the path, for its owner only."""
-    access_of(request).require_owner(request)
     found = seat(request, name)
     if not found.visitor.is_owner:
-        raise StudyNotFound("This page is for the owner of the study: leave the rater's seat first.")
+        raise OwnerOnly("This page is for the owner of the study.")
     return found
+
+
+def result_seat(request: Request, name: str) -> Seat:
+    """The study in the path, for those who may see its result."""
+    found = seat(request, name)
+    if not sees_result(request, found):
+        raise OwnerOnly("The result of this study is for its owner.")
+    return found
+
+
+def sees_result(request: Request, seat: Seat) -> bool:
+    """Whether a visitor may see the result: the owner; and raters if it is theirs alone or the server shares it."""
+    return seat.visitor.is_owner or seat.study.raters_mode == "separate" or desk_of(request).share_result
+
+
+def whose(seat: Seat, asked: str = "") -> str | None:
+    """Whose answers a visitor's result is learned from; None: everybody's. The owner may ask for that of a rater."""
+    if seat.study.raters_mode != "separate":
+        return None
+    return (asked or OWNER) if seat.visitor.is_owner else seat.rater
 
 
 def owner(request: Request) -> None:
@@ -80,6 +101,7 @@ async def posted(request: Request) -> FormData:
 
 Sitting = Annotated[Seat, Depends(seat)]
 OwnerSitting = Annotated[Seat, Depends(owner_seat)]
+ResultSitting = Annotated[Seat, Depends(result_seat)]
 Form = Annotated[FormData, Depends(posted)]
 
 
@@ -114,6 +136,8 @@ def render(request: Request, template: str, *, status: int = 200, seat: Seat | N
             study=None if seat is None else seat.study,
             picture_size=None if seat is None else drawing_size(seat.study),
             is_owner=seat.visitor.is_owner if seat is not None else access.is_owner(request),
+            sees_result=seat is not None and sees_result(request, seat),
+            has_token=access.has_token,
             form_token=access.form_token(request)[1],
             **context,
         )
@@ -136,8 +160,8 @@ def static_address(file: str) -> str:
 
 
 def moment(at: datetime) -> str:
-    """A time as people read it, in UTC."""
-    return at.strftime("%-d %B %Y, %H:%M")
+    """A time as people read it; the script of the page turns it into their own."""
+    return at.strftime("%-d %B %Y, %H:%M UTC")
 
 
 def percent(share: float) -> str:
@@ -151,6 +175,15 @@ def percent(share: float) -> str:
     return "under 1 %" if share < 0.01 else f"{share:.0%}".replace("%", " %")
 
 
+def code(words: str) -> Markup:
+    """What stands between backticks, as code.
+
+    >>> code("send `<kept>`")
+    Markup('send <code>&lt;kept&gt;</code>')
+    """
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(words))))
+
+
 @functools.cache
 def _templates() -> Environment:
     environment = Environment(
@@ -161,5 +194,5 @@ def _templates() -> Environment:
         lstrip_blocks=True,
     )
     environment.globals.update(static=static_address, path=study_path)
-    environment.filters.update(moment=moment, percent=percent, slug=slug)
+    environment.filters.update(moment=moment, percent=percent, slug=slug, code=code)
     return environment

@@ -32,6 +32,7 @@ class Desk:
     def __init__(self, settings: ServerSettings, pool: Executor | None = None) -> None:
         self.storage = Storage(settings.url)
         self.image_folder: Path = settings.image_folder
+        self.share_result = settings.share_result
         self.pool = WorkerPool(settings.processes) if pool is None else pool
         self._rehearsal = WorkerPool(1, politeness=15) if pool is None else None
         self._threads = ThreadPoolExecutor(_MOST_THREADS, "choicebo-ask")
@@ -40,7 +41,7 @@ class Desk:
         self._studies: dict[str, Study] = {}
         self._jobs: dict[tuple[str, ...], Future[Any]] = {}
         self._ahead: dict[tuple[str, str], int] = {}
-        self._known: dict[tuple[str, str], tuple[str, Any]] = {}
+        self._known: dict[tuple[str, ...], tuple[str, Any]] = {}
 
     def warm(self) -> None:
         """Let the processes load what every computation needs before somebody waits for it."""
@@ -87,7 +88,7 @@ class Desk:
         """Drop what is known of a study, which may have gone."""
         with self._lock:
             self._studies.pop(name, None)
-            self._known = {key: found for key, found in self._known.items() if key[0] != name}
+            self._known = {key: found for key, found in self._known.items() if key[1] != name}
 
     # ---- questions
 
@@ -148,40 +149,43 @@ class Desk:
 
     # ---- what is known
 
-    def result(self, study: Study, patience: float = PATIENCE) -> Result | None:
+    # ``rater`` is whose answers it is known from; None: everybody's.
+
+    def result(self, study: Study, rater: str | None = None, patience: float = PATIENCE) -> Result | None:
         """Everything that is known, if it is there within ``patience`` seconds; else None, and it is being computed."""
-        return self._within(patience, study, "result", build_result)
-
-    def status(self, study: Study, patience: float = PATIENCE) -> Status | None:
-        """The status with what the model says, if it is there within ``patience`` seconds; else None."""
-        return self._within(patience, study, "status", lambda study: study.status())
-
-    def begin_result(self, study: Study) -> Future[Result]:
-        """Compute everything that is known in the background."""
-        return self._begin(study, "result", build_result)
-
-    def _within(self, patience: float, study: Study, kind: str, build: Callable[[Study], T]) -> T | None:
         try:
-            return self._begin(study, kind, build).result(timeout=patience)
+            return self.begin_result(study, rater).result(timeout=patience)
         except TimeoutError:
             return None
 
-    def _begin(self, study: Study, kind: str, build: Callable[[Study], T]) -> Future[T]:
+    def status(self, study: Study, rater: str | None = None, patience: float = PATIENCE) -> Status | None:
+        """The status with what the model says, if it is there within ``patience`` seconds; else None."""
+        try:
+            return self._begin(study, rater, "status", lambda: study.status(rater=rater)).result(timeout=patience)
+        except TimeoutError:
+            return None
+
+    def begin_result(self, study: Study, rater: str | None = None) -> Future[Result]:
+        """Compute everything that is known in the background."""
+        return self._begin(study, rater, "result", lambda: build_result(study, rater))
+
+    def _begin(self, study: Study, rater: str | None, kind: str, build: Callable[[], T]) -> Future[T]:
         now = version(study)
+        key = (kind, study.name, *(() if rater is None else (rater,)))
         with self._lock:
-            known = self._known.get((study.name, kind))
+            known = self._known.get(key)
         if known is not None and known[0] == now:
             done: Future[T] = Future()
             done.set_result(known[1])
             return done
 
         def work() -> T:
-            found = build(study)
+            found = build()
             with self._lock:
-                self._known[study.name, kind] = (now, found)
+                self._known[key] = (now, found)
             return found
 
-        return self._start((kind, study.name, now), work)
+        return self._start((*key, now), work)
 
     # ---- inside
 

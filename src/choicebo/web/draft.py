@@ -19,8 +19,22 @@ KINDS = (
     ("ordinal", "steps in an order"),
     ("categorical", "one of several"),
 )
-ACQUISITIONS = ("default", "ehvi", "thompson", "scalarised_thompson", "ucb", "information", "random", "sobol")
-ENGINES = ("hmc", "ess", "vi", "laplace")
+ACQUISITIONS = (
+    ("default", "default"),
+    ("ehvi", "expected improvement"),
+    ("thompson", "Thompson sampling"),
+    ("scalarised_thompson", "Thompson sampling, scalarised"),
+    ("ucb", "upper confidence bound, as in the paper"),
+    ("information", "information gained"),
+    ("random", "at random, without a model"),
+    ("sobol", "spread evenly, without a model"),
+)
+ENGINES = (
+    ("hmc", "Hamiltonian Monte Carlo (default)"),
+    ("ess", "elliptical slice sampling, as in the paper"),
+    ("vi", "variational, the quickest"),
+    ("laplace", "Laplace approximation"),
+)
 _COLUMNS = ("kind", "name", "low", "high", "unit", "scale", "values", "today")
 _MOST_PARAMETERS = 40
 _LONGEST_TEMPLATE = 64_000

@@ -13,8 +13,8 @@ from starlette.responses import JSONResponse, Response
 
 from choicebo.errors import ChoiceboError, InvalidInput
 from choicebo.study import AlreadyAnswered, StorageError, StudyExists, StudyNotFound, UnknownRater
-from choicebo.web.access import ForgedForm, NotAllowed, TooManyAttempts
-from choicebo.web.addresses import name_of
+from choicebo.web.access import ForgedForm, NotAllowed, OwnerOnly, TooManyAttempts
+from choicebo.web.addresses import name_of, study_path
 from choicebo.web.context import desk_of, render, see_other, wants_part
 from choicebo.web.guard import HEADERS
 
@@ -27,6 +27,7 @@ _CODES: tuple[tuple[type[Exception], int], ...] = (
     (StudyExists, 409),
     (AlreadyAnswered, 409),
     (NotAllowed, 401),
+    (OwnerOnly, 403),
     (TooManyAttempts, 429),
     (ForgedForm, 403),
     (InvalidInput, 400),
@@ -98,7 +99,10 @@ def _answer(request: Request, code: int, message: str, headers: object = None) -
     elif wants_part(request):
         response = render(request, "parts/failure.html", status=code, message=message)
     else:
-        response = render(request, "failure.html", status=code, message=message, code=code)
+        # A rater's way back is the study: the start is for the owner.
+        name = request.path_params.get("name") if code == 403 else None
+        back = "/" if name is None else study_path(name_of(name))
+        response = render(request, "failure.html", status=code, message=message, code=code, back=back)
     if isinstance(headers, dict):
         response.headers.update(headers)
     return response

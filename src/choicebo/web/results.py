@@ -57,10 +57,10 @@ def version(study: Study) -> str:
     return hashlib.sha256(repr(states).encode()).hexdigest()
 
 
-def build_result(study: Study) -> Result:
-    """Fit the model if need be, and ask it everything. Takes seconds."""
-    posterior = study.posterior()
-    status = study.status()
+def build_result(study: Study, rater: str | None = None) -> Result:
+    """Fit the model of everybody's answers, or of one rater's, if need be, and ask it everything. Takes seconds."""
+    posterior = study.posterior(rater)
+    status = study.status(rater=rater)
     history = status.latent_dim_history
     points: tuple[Point, ...] = ()
     objectives: tuple[Objective, ...] = ()
@@ -68,7 +68,7 @@ def build_result(study: Study) -> Result:
         from choicebo.insight.drivers import drivers
 
         objectives = tuple(drivers(posterior, study.space))
-        points = _points(study, [objective.latent_dim for objective in objectives])
+        points = _points(study, rater, [objective.latent_dim for objective in objectives])
     return Result(
         answers=status.answers,
         latent_dim=status.latent_dim,
@@ -80,12 +80,12 @@ def build_result(study: Study) -> Result:
     )
 
 
-def _points(study: Study, order: list[int]) -> tuple[Point, ...]:
+def _points(study: Study, rater: str | None, order: list[int]) -> tuple[Point, ...]:
     import numpy as np
 
     from choicebo.insight.alignment import aligned_orders, reordered
 
-    optimizer = study.optimizer()
+    optimizer = study.optimizer(rater)
     posterior = optimizer.posterior
     if posterior is None:
         return ()

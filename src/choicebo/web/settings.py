@@ -45,6 +45,8 @@ class ServerSettings:
     """What the owner shows to be let in; None: everybody who reaches the server is the owner."""
     workers: int = 0
     """Processes that compute; 0: one less than there are cores, at least one."""
+    share_result: bool = False
+    """Whether raters see the result that everybody's answers lead to; never each other's answers."""
     folder: Path | None = None
     """Where images that are uploaded in the browser are kept; None: beside the database file, or in this folder."""
 

@@ -14,6 +14,20 @@ Option = dict[str, Any]
 Positions = Annotated[list[Annotated[int, Field(ge=0, le=11)]], Field(max_length=12)]
 
 
+_STUDY: dict[str, Any] = {
+    "name": "bread",
+    "question": "Which of these would you bake again?",
+    "space": {
+        "version": 1,
+        "kind": "space",
+        "parameters": [{"kind": "integer", "name": "minutes", "low": 5, "high": 40, "log": False, "unit": "min"}],
+        "constraints": ["minutes <= 35"],
+        "fixed": {},
+    },
+    "settings": {"query_size": 3},
+}
+
+
 class _Out(BaseModel):
     model_config = ConfigDict(from_attributes=True)
 
@@ -67,6 +81,8 @@ class ShowIn(_In):
 class StudyIn(_In):
     """A new study."""
 
+    model_config = ConfigDict(json_schema_extra={"examples": [_STUDY]})
+
     name: str = Field(min_length=1, max_length=100)
     space: dict[str, Any] = Field(description="As `Space.to_dict()` or `Catalogue.to_dict()` writes it.")
     question: str = Field(default=QUESTION, min_length=1, max_length=300)
@@ -105,6 +121,8 @@ class Thinking(_Out):
 class AnswerIn(_In):
     """Which options were kept."""
 
+    model_config = ConfigDict(json_schema_extra={"examples": [{"kept": [0, 2], "seconds": 6.5}]})
+
     kept: Positions = Field(description="Positions in `options`; none means that the baseline beats them all.")
     seconds: Annotated[float, Field(ge=0, le=86400)] | None = None
     correction: bool = False
@@ -130,6 +148,10 @@ class AnswerOut(_Out):
 
 class AdditionIn(_In):
     """A choice made elsewhere."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"shown": [{"minutes": 12}, {"minutes": 30}], "kept": [1]}]}
+    )
 
     shown: Annotated[list[Option | str | int], Field(min_length=2, max_length=12)]
     kept: Positions
@@ -175,6 +197,8 @@ class ResultOut(_Out):
 
 class RaterIn(_In):
     """Somebody to invite."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "Ann"}]})
 
     name: str = Field(min_length=1, max_length=200)
 

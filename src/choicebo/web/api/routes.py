@@ -30,12 +30,14 @@ from choicebo.web.api.models import (
     Thinking,
     TokenOut,
 )
-from choicebo.web.context import Seat, access_of, desk_of, render
+from choicebo.web.api.reference import operations
+from choicebo.web.context import Seat, access_of, desk_of, render, sees_result, whose
 
 DESCRIPTION = (
     "Questions and answers of choicebo studies for other clients. Send the owner's or a rater's token as "
     "`Authorization: Bearer TOKEN`; a server that only this machine can reach needs none. Answers are idempotent: the same "
-    "one sent twice is one. A slash or percent sign in the name of a study is escaped once more in the path."
+    "one sent twice is one. A slash or percent sign in the name of a study is escaped once more in the path. Within version 1 "
+    'nothing is taken away: fields and addresses may be added. An error is `{"error": "a sentence"}` with a fitting status.'
 )
 _LONGEST_WAIT = 60.0
 
@@ -84,7 +86,7 @@ Owner = Annotated[Visitor, Depends(owner)]
 @router.get("/docs", include_in_schema=False)
 def documentation(request: Request) -> Response:
     """The API as a page."""
-    return render(request, "api.html", schema=request.app.openapi())
+    return render(request, "api.html", description=DESCRIPTION, operations=operations(request.app.openapi()))
 
 
 @router.get("/studies", summary="All studies")
@@ -176,9 +178,16 @@ def restore(found: Sitting, answer: Number) -> PastOut:
 
 
 @router.get("/studies/{name}/result", summary="What is known", responses={202: {"model": Thinking}})
-def result(request: Request, found: OwnerSitting, wait: Wait = 0.0) -> ResultOut:
+def result(
+    request: Request,
+    found: Sitting,
+    wait: Wait = 0.0,
+    rater: Annotated[str, Query(description="Whose, where each rater is learned from alone; the caller's own.")] = "",
+) -> ResultOut:
     """The options that probably no other one beats, and what drives them; 202 while it is being computed."""
-    known = desk_of(request).result(found.study, patience=wait)
+    if not sees_result(request, found):
+        raise NotAllowed("The result of this study is for its owner.")
+    known = desk_of(request).result(found.study, whose(found, rater), patience=wait)
     if known is None:
         return JSONResponse({"thinking": True}, 202)  # type: ignore[return-value]
     return ResultOut(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from fastapi import APIRouter
@@ -11,11 +12,24 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
 from choicebo.errors import InvalidInput
-from choicebo.study import AlreadyAnswered, Question, Study, StudyError
+from choicebo.space import Option
+from choicebo.study import AlreadyAnswered, Past, Question, Study, StudyError
 from choicebo.web import events, pictures
 from choicebo.web.addresses import study_path
 from choicebo.web.cards import deal, single
-from choicebo.web.context import Form, Seat, Sitting, desk_of, render, see_other, text, wants_part, whole
+from choicebo.web.context import (
+    Form,
+    Seat,
+    Sitting,
+    desk_of,
+    render,
+    see_other,
+    sees_result,
+    text,
+    wants_part,
+    whole,
+    whose,
+)
 from choicebo.web.failures import explain
 
 router = APIRouter()
@@ -30,8 +44,6 @@ _ADVICE_FROM = 8
 _PROGRESS = (
     (4, "getting to know what you like"),
     (10, "a first picture is forming"),
-    (20, "the picture is getting clear"),
-    (40, "the picture is clear; more answers refine it"),
 )
 
 
@@ -94,9 +106,10 @@ def question_events(request: Request, sitting: Sitting) -> Response:
 def advice(request: Request, sitting: Sitting) -> Response:
     """Whether to go on, if the model has something to say; empty otherwise."""
     found = None
-    study = sitting.study
-    if sitting.visitor.is_owner and study.n_answers >= _ADVICE_FROM and study.has_posterior():
-        status = desk_of(request).status(study, patience=5.0)
+    study, learned_from = sitting.study, whose(sitting)
+    answers = sum(act.counts for act in study.history(learned_from))
+    if sees_result(request, sitting) and answers >= _ADVICE_FROM and study.has_posterior(learned_from):
+        status = desk_of(request).status(study, learned_from, patience=5.0)
         found = None if status is None else status.advice
     return render(request, "parts/advice.html", seat=sitting, advice=found)
 
@@ -137,26 +150,33 @@ def _stage(request: Request, sitting: Seat, notice: str = "", kept: tuple[int, .
     answers = sum(act.counts for act in past)
     return {
         "question": found,
-        "deal": None if found is None else deal(study, found.options, found.new),
+        "deal": deal(study, _outline(study, past)) if found is None else deal(study, found.options, found.new),
         "baseline": None if study.baseline is None else single(study, study.baseline),
         "kept": kept,
         "notice": NOTICES.get(notice, ""),
         "answers": answers,
         "progress": progress(answers),
         "latest": _latest(sitting),
-        "why": None if found is None else why(study, found),
+        "why": ["It is being computed from all answers so far."] if found is None else why(study, found),
     }
 
 
+def _outline(study: Study, past: Sequence[Past]) -> Sequence[Option]:
+    """Options like those to come, so that the page has room for them while they are computed."""
+    if past:
+        return past[-1].options
+    return study.space.decode(study.space.sample(int(min(study.settings["query_size"], study.space.size)), seed=0))
+
+
 def progress(answers: int) -> str:
-    """How far the picture has come, in words.
+    """How far the picture has come, in words. Whether it is clear, only the model can tell: that is the stop advice.
 
     >>> progress(12)
     'the picture is getting clear'
     """
     if answers == 0:
-        return "there are no wrong answers"
-    return next((words for limit, words in _PROGRESS if answers < limit), "every further answer is fine detail")
+        return "there are no wrong ones"
+    return next((words for limit, words in _PROGRESS if answers < limit), "the picture is getting clear")
 
 
 def why(study: Study, question: Question) -> list[str]:

@@ -8,7 +8,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from choicebo.cli.fields import describe
+from choicebo.cli.fields import describe, title_of
 from choicebo.study import Past, StudyNotFound
 from choicebo.web.addresses import study_path
 from choicebo.web.context import Form, Seat, Sitting, desk_of, render, see_other, text, wants_part, whole
@@ -50,8 +50,9 @@ def amend(request: Request, sitting: Sitting, answer: int, act: str, form: Form)
         raise StudyNotFound("An answer can be retracted or restored.")
     if wants_part(request):
         entry = _entry(sitting, _find(sitting, answer))
+        several = sitting.visitor.is_owner and len({each.rater for each in sitting.study.history()}) > 1
         # What is surprising may have changed with it; the page says so when it is loaded again.
-        return render(request, "parts/past.html", seat=sitting, entry=entry, surprising={}, several=True)
+        return render(request, "parts/past.html", seat=sitting, entry=entry, surprising={}, several=several)
     page = whole(text(form, "page", "1"), "page")
     return see_other(study_path(sitting.study.name, f"history?page={page}#answer-{answer}"))
 
@@ -65,10 +66,17 @@ def _find(sitting: Seat, answer: int) -> Past:
 
 
 def _surprising(request: Request, sitting: Seat) -> dict[int, float]:
-    if not sitting.visitor.is_owner or not sitting.study.has_posterior():
-        return {}
-    status = desk_of(request).status(sitting.study, patience=2.0)
-    return {} if status is None else {found.past.id: found.probability for found in status.surprising}
+    study = sitting.study
+    if not sitting.visitor.is_owner and study.raters_mode != "separate":
+        return {}  # what is expected of them follows from the answers of others
+    own = None if study.raters_mode != "separate" else sitting.rater
+    people = [rater.name for rater in study.raters()] if own is not None and sitting.visitor.is_owner else [own]
+    found: dict[int, float] = {}
+    for person in people:
+        status = desk_of(request).status(study, person, patience=2.0) if study.has_posterior(person) else None
+        if status is not None:
+            found |= {surprise.past.id: surprise.probability for surprise in status.surprising}
+    return found
 
 
 def _entry(sitting: Seat, past: Past) -> dict[str, Any]:
@@ -76,6 +84,7 @@ def _entry(sitting: Seat, past: Past) -> dict[str, Any]:
     cards = [
         {
             "picture": picture_address(study, option),
+            "title": title_of(study.space, option),
             "words": describe(study.space, option),
             "kept": position in past.kept,
         }

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from choicebo.study import OWNER, StudyError
-from choicebo.web.context import Form, OwnerSitting, Seat, render, text
+from choicebo.web.context import Form, OwnerSitting, Seat, desk_of, render, text
 
 router = APIRouter()
 
@@ -24,6 +24,9 @@ def raters(request: Request, sitting: OwnerSitting) -> Response:
 def add(request: Request, sitting: OwnerSitting, form: Form) -> Response:
     """Invite somebody; their link is shown once."""
     name = text(form, "rater").strip()
+    if text(form, "act") != "renew" and name in {rater.name for rater in sitting.study.raters()}:
+        told = f"There is a rater {name!r} already: give another name, or make a new link in the table."
+        return _page(request, sitting, problem=told, status=400)
     try:
         token = sitting.study.new_token(name) if text(form, "act") == "renew" else sitting.study.add_rater(name)
     except StudyError as error:
@@ -40,5 +43,6 @@ def _page(
         "link": link,
         "problem": problem,
         "owner": OWNER,
+        "shared": desk_of(request).share_result,
     }
     return render(request, "raters.html", status=status, seat=sitting, **shown)

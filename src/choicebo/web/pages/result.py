@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 from fastapi import APIRouter
 from starlette.requests import Request
@@ -12,56 +14,63 @@ from starlette.responses import Response
 from choicebo.study import Study, StudyNotFound
 from choicebo.web import charts, events
 from choicebo.web.cards import single
-from choicebo.web.context import OwnerSitting, Seat, desk_of, render
+from choicebo.web.context import OwnerSitting, ResultSitting, Seat, desk_of, render, whose
 from choicebo.web.failures import explain
+from choicebo.web.results import Point
 
 router = APIRouter()
 
 _MOST_CARDS = 12
 _FEWEST_CARDS = 5
-"""Where few options are best, those close behind are shown as well."""
+"""Where few options are best, those close behind are shown as well, ..."""
+_CLOSE = 0.25
+"""... which are those of at least this probability."""
 _TABLES = ("options", "answers", "pareto")
 
 
 @router.get("/study/{name}/result")
-def result(request: Request, sitting: OwnerSitting) -> Response:
+def result(request: Request, sitting: ResultSitting, rater: str = "") -> Response:
     """The page."""
-    return render(request, "result.html", seat=sitting, **_known(request, sitting))
+    return render(request, "result.html", seat=sitting, **_known(request, sitting, rater))
 
 
 @router.get("/study/{name}/result/part")
-def result_part(request: Request, sitting: OwnerSitting) -> Response:
+def result_part(request: Request, sitting: ResultSitting, rater: str = "") -> Response:
     """What is on the page, for its script."""
-    return render(request, "parts/result.html", seat=sitting, **_known(request, sitting))
+    return render(request, "parts/result.html", seat=sitting, **_known(request, sitting, rater))
 
 
 @router.get("/study/{name}/result/events")
-def result_events(request: Request, sitting: OwnerSitting) -> Response:
+def result_events(request: Request, sitting: ResultSitting, rater: str = "") -> Response:
     """Server-sent events until the result is there."""
-    return events.stream(request, desk_of(request).begin_result(sitting.study), explain)
+    return events.stream(request, desk_of(request).begin_result(sitting.study, whose(sitting, rater)), explain)
 
 
 @router.get("/study/{name}/download/{file}")
-def download(sitting: OwnerSitting, file: str) -> Response:
+def download(sitting: OwnerSitting, file: str, rater: str = "") -> Response:
     """The study as a file."""
     study = sitting.study
     if file == "study.json":
         return _file(study, "study.json", study.export_json(), "application/json")
     if file == "report.html":
-        return _file(study, "report.html", _report(study), "text/html; charset=utf-8")
+        return _file(study, "report.html", _report(study, whose(sitting, rater)), "text/html; charset=utf-8")
     table = next((table for table in _TABLES if file == f"{table}.csv"), None)
     if table is None:
         raise StudyNotFound(f"There is no download {file!r}.")
     return _file(study, file, study.export_csv(table), "text/csv; charset=utf-8")  # type: ignore[arg-type]
 
 
-def _known(request: Request, sitting: Seat) -> dict[str, Any]:
-    study = sitting.study
-    answers = study.n_answers
-    found = desk_of(request).result(study) if answers else None
+def _known(request: Request, sitting: Seat, rater: str) -> dict[str, Any]:
+    study, learned_from = sitting.study, whose(sitting, rater)
+    answers = sum(act.counts for act in study.history(learned_from))
+    found = desk_of(request).result(study, learned_from) if answers else None
     context: dict[str, Any] = {"result": found, "answers": answers, "cards": [], "parallel": None, "scatters": ()}
+    context["whose"] = learned_from
+    context["query"] = "" if learned_from is None else "?" + urlencode({"rater": learned_from})
+    several = learned_from is not None and sitting.visitor.is_owner
+    context["people"] = [person.name for person in study.raters()] if several else []
     if found is not None and found.points:
-        shown = found.points[: min(max(len(found.best), _FEWEST_CARDS), _MOST_CARDS)]
+        shown = worth_a_card(found.points)
         context["cards"] = [(point, single(study, point.option)) for point in shown]
         context["more"] = max(len(found.best) - len(shown), 0)
         context["parallel"] = charts.parallel(study.space, found.points)
@@ -70,13 +79,20 @@ def _known(request: Request, sitting: Seat) -> dict[str, Any]:
     return context
 
 
-def _report(study: Study) -> str:
+def worth_a_card(points: Sequence[Point]) -> Sequence[Point]:
+    """The best options, and beside few of them those close behind; ``points`` are sorted."""
+    best = sum(point.optimal for point in points)
+    close = sum(point.optimal or point.probability >= _CLOSE for point in points)
+    return points[: min(max(best, min(close, _FEWEST_CARDS)), _MOST_CARDS)]
+
+
+def _report(study: Study, rater: str | None) -> str:
     from choicebo.cli.report_page import page
 
-    posterior = study.posterior()
+    posterior = study.posterior(rater)
     if posterior is None:
         raise StudyNotFound("There are no answers yet, so there is nothing to report.")
-    return page(study, study.status(), posterior)
+    return page(study, study.status(rater=rater), posterior, rater)
 
 
 def _file(study: Study, file: str, content: str, media_type: str) -> Response:

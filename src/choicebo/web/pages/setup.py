@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import shutil
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import PurePosixPath
 from typing import Any
 
 from fastapi import APIRouter, Depends
@@ -14,19 +16,20 @@ from starlette.responses import Response
 
 from choicebo.cli.fields import describe
 from choicebo.errors import ChoiceboError, SpaceError
-from choicebo.space import Catalogue, Space
+from choicebo.space import Catalogue, Option, Space
 from choicebo.space.study_file import QUESTION, Show
 from choicebo.study import Study, StudyError
 from choicebo.study.definition import define
 from choicebo.web.addresses import study_path
 from choicebo.web.context import Form, desk_of, owner, render, see_other, text, wants_part
 from choicebo.web.draft import ACQUISITIONS, ENGINES, KINDS, Draft, read_settings, settings
-from choicebo.web.pictures import fill
-from choicebo.web.upload import keep_images, read_catalogue
+from choicebo.web.pictures import MEDIA_TYPES, fill
+from choicebo.web.upload import base_name, keep_images, read_catalogue
 
 router = APIRouter(dependencies=[Depends(owner)])
 
 _SAMPLE = 5
+_LARGEST_LOOK = 1 << 20
 _CHOICES: dict[str, Any] = {"kinds": KINDS, "acquisitions": ACQUISITIONS, "engines": ENGINES}
 
 
@@ -77,7 +80,8 @@ def create_catalogue(request: Request, form: Form) -> Response:
     try:
         found, images = _uploaded(form)
         if wants_part(request):
-            return render(request, "parts/preview.html", preview=_preview(found, ""))
+            _refuse_taken(request, text(form, "name").strip())
+            return render(request, "parts/preview.html", preview=_preview(found, "", images))
         study = _create(request, form, found, images)
     except ChoiceboError as error:
         told = {"problem": str(error), "size": "", "sample": [], "notes": []}
@@ -121,18 +125,25 @@ def _create(request: Request, form: FormData, found: Catalogue, images: list[Upl
 
 def _try(request: Request, draft: Draft) -> None:
     """Refuse what could not be created, except for a name that is still to come."""
-    if draft.name and any(info.name == draft.name for info in desk_of(request).list()):
-        raise StudyError(f"There is a study {draft.name!r} already: give another name.")
+    _refuse_taken(request, draft.name)
     define(**replace(draft, name=draft.name or "draft").definition())
 
 
-def _preview(space: Space | Catalogue, template: str) -> dict[str, Any]:
+def _refuse_taken(request: Request, name: str) -> None:
+    if name and any(info.name == name for info in desk_of(request).list()):
+        raise StudyError(f"There is a study {name!r} already: give another name.")
+
+
+def _preview(space: Space | Catalogue, template: str, images: Sequence[UploadFile] = ()) -> dict[str, Any]:
     count = min(_SAMPLE, space.size)
     options = space.decode(space.sample(int(count), seed=1))
     sample = [
         {
             "words": describe(space, option),
-            "picture": _inline(fill(template, option)) if template else None,
+            "picture": _inline(fill(template, option).encode(), ".svg")
+            if template
+            else _uploaded_picture(option, images),
+            "named": isinstance(space, Catalogue),
         }
         for option in options
     ]
@@ -142,5 +153,15 @@ def _preview(space: Space | Catalogue, template: str) -> dict[str, Any]:
     return {"problem": "", "size": size + rules, "sample": sample, "notes": notes}
 
 
-def _inline(svg: str) -> str:
-    return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
+def _uploaded_picture(option: Option, images: Sequence[UploadFile]) -> str | None:
+    """The picture of an option among the files, unless it is too large to be sent back for a mere look."""
+    named = {base_name(file.filename or ""): file for file in images}
+    file = next((named[value] for value in option.values() if isinstance(value, str) and value in named), None)
+    suffix = PurePosixPath((file and file.filename) or "").suffix.lower()
+    if file is None or suffix not in MEDIA_TYPES or (file.size or 0) > _LARGEST_LOOK:
+        return None
+    return _inline(file.file.read(), suffix)
+
+
+def _inline(picture: bytes, suffix: str) -> str:
+    return f"data:{MEDIA_TYPES[suffix]};base64," + base64.b64encode(picture).decode()

@@ -57,7 +57,10 @@
     const answer = await persist(address, form, "No connection. Your answer is kept here and sent as soon as there is one.");
     sessionStorage.removeItem(PENDING);
     sending = false;
-    if (answer.ok) swap(answer.text, "stage");
+    if (answer.ok) {
+      sessionStorage.removeItem(memory(one("#stage")));
+      swap(answer.text, "stage");
+    }
     else notice(partOf(answer.text, ".failure")?.textContent ?? "That did not work: load the page again.");
   }
 
@@ -98,7 +101,7 @@
     source.addEventListener("thinking", (event) => {
       connection("");
       const told = JSON.parse(event.data).seconds;
-      if (told >= 2) seconds.textContent = `(${told} s)`;
+      if (told >= 2) seconds.textContent = told < 10 ? `(${told} s)` : `(${told} s; the first time takes up to a minute)`;
     });
     source.addEventListener("ready", () => {
       source.close();
@@ -106,7 +109,7 @@
     });
     source.addEventListener("failed", (event) => {
       source.close();
-      const text = one(".thinking-text", part);
+      const text = one(".thinking-text > span", part);
       text.textContent = `${JSON.parse(event.data).message} `;
       const again = document.createElement("button");
       again.type = "button";
@@ -161,7 +164,6 @@
     form.elements.seconds.value = ((performance.now() - shownAt) / 1000).toFixed(1);
     const body = [...new FormData(form)].filter(([name]) => name !== "act");
     body.push(["act", act]);
-    sessionStorage.removeItem(memory(one("#stage")));
     send(form.action, body);
   }
 
@@ -221,6 +223,37 @@
       navigator.clipboard?.writeText(one(copy.dataset.copy).textContent.trim()).then(() => (copy.textContent = "Copied"));
     }
   });
+
+  // ---- what htmx sends on the other pages: a failure is told, never swallowed
+
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    if (event.detail.target.id === "preview") event.detail.shouldSwap = true;
+  });
+  document.addEventListener("htmx:responseError", (event) => {
+    if (one("#stage") || event.detail.target.id === "preview") return;
+    connection(partOf(event.detail.xhr.responseText, ".failure")?.textContent ?? "That did not work: load the page again.");
+  });
+  document.addEventListener("htmx:sendError", () => {
+    if (one("#stage")) return;
+    connection("No connection, or more was sent than is taken. Try again.");
+  });
+  document.addEventListener("htmx:beforeRequest", () => {
+    if (!one("#stage")) connection("");
+  });
+
+  // ---- times: written in UTC, shown as the clock on this wall has them
+
+  function localTimes(part) {
+    const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "long", year: "numeric" });
+    const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
+    part.querySelectorAll("time[datetime]").forEach((time) => {
+      const at = new Date(time.dateTime);
+      time.textContent = `${day.format(at)}, ${clock.format(at)}`;
+    });
+  }
+
+  document.addEventListener("htmx:load", (event) => localTimes(event.detail.elt));
+  localTimes(document);
 
   document.querySelectorAll("[data-question], [data-thinking]").forEach(begin);
   const pending = JSON.parse(sessionStorage.getItem(PENDING) ?? "null");
