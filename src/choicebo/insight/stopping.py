@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
 from choicebo import pareto
+from choicebo._words import percent
 from choicebo.errors import InvalidInput
 from choicebo.model.choice_table import choice_table
 from choicebo.model.posterior import Posterior
@@ -179,17 +180,14 @@ def _candidates(posterior: Posterior, candidates: ArrayLike) -> Array:
 def _sentence(stop: bool, stability: float, remaining: float, members: int, answers: int) -> str:
     if answers < MIN_ANSWERS:
         return f"Go on: {answers} answers are not enough yet to tell whether more would change anything."
-    few = f"the {members} best options" if members > 1 else "the best option"
-    left = f"about {remaining:.0%} of what seems reachable is still missing"
+    one = members == 1
+    few, stand = ("the best option", "it is") if one else (f"the {members} best options", "they are")
+    short = f"{stand} {percent(remaining)} short of the best that seems possible"
     if stop:
-        return (
-            f"You may stop: another answer would leave {few} as they are with {stability:.0%} probability, "
-            f"and only {left}."
-        ).replace("option as they are", "option as it is")
+        return f"You may stop: with {percent(stability)} probability another answer would leave {few} as {stand}, and {short}."
+    change = f"another answer may change {few} ({percent(1 - stability)} likely)"
     if stability < STABLE and remaining > LITTLE_LEFT:
-        return f"Go on: another answer may change {few} ({1 - stability:.0%} likely), and {left}."
+        return f"Go on: {change}, and {short}."
     if stability < STABLE:
-        return (
-            f"Go on: another answer may still change {few} ({1 - stability:.0%} likely), though little is left to find."
-        )
-    return f"Go on: {few} seem settled among those seen, but {left}."
+        return f"Go on: {change}, though little is left to find."
+    return f"Go on: {few} seem{'s' if one else ''} settled among those seen, but {short}."

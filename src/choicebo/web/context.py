@@ -17,6 +17,7 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from choicebo._words import percent
 from choicebo.errors import InvalidInput
 from choicebo.study import OWNER, Study
 from choicebo.web.access import Access, OwnerOnly, Visitor
@@ -162,17 +163,6 @@ def static_address(file: str) -> str:
 def moment(at: datetime) -> str:
     """A time as people read it; the script of the page turns it into their own."""
     return at.strftime("%-d %B %Y, %H:%M UTC")
-
-
-def percent(share: float) -> str:
-    """A probability as people read it.
-
-    >>> percent(0.996), percent(0.5), percent(0.001)
-    ('over 99 %', '50 %', 'under 1 %')
-    """
-    if share > 0.99:
-        return "over 99 %"
-    return "under 1 %" if share < 0.01 else f"{share:.0%}".replace("%", " %")
 
 
 def code(words: str) -> Markup:
