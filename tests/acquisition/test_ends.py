@@ -1,4 +1,4 @@
-"""How much the ends of the front are worth to the criteria of the default."""
+"""How much the ends of the front are worth."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -18,8 +18,12 @@ def gains(margin: float) -> tuple[float, float]:
     return float(middle), float(beyond)
 
 
-def test_thompson_goes_for_the_ends_and_expected_improvement_for_the_middle():
-    middle, beyond = gains(ExpectedImprovement().margin)
+def test_the_margin_decides_how_much_the_ends_are_worth():
+    middle, beyond = gains(0.1)
     assert middle > beyond
-    middle, beyond = gains(Thompson().margin)
+    middle, beyond = gains(1.0)
     assert beyond > middle
+
+
+def test_both_criteria_of_the_default_value_the_ends_alike():
+    assert ExpectedImprovement().margin == Thompson().margin

@@ -17,7 +17,8 @@ class ExpectedImprovement:
     """How much latent hypervolume a point is expected to add, each draw measured in units of its own front."""
 
     margin: float = 0.3
-    """How far beyond the ends of the front volume still counts, in units of the front's extent."""
+    """How far beyond the ends of the front volume still counts, in units of the front's extent. With a tenth the ends of long
+    fronts were missed for dozens of questions; with the whole extent questions went there that the middle needed."""
     name: str = "ehvi"
     sentence: str = "the new option is the one expected to push your set of best options out the furthest"
 

@@ -17,9 +17,8 @@ from choicebo.acquisition.improvement import attained, improvement
 class Thompson:
     """The point that adds most hypervolume if one draw of the latent functions were true."""
 
-    margin: float = 1.0
-    """As that of ``ehvi``, but as wide as the front itself: one draw goes for the ends of the front, which are easily missed,
-    and where a person's hidden scales may be much longer than the options seen so far let the model guess."""
+    margin: float = 0.3
+    """As that of ``ehvi``."""
     name: str = "thompson"
     sentence: str = "the new option is the best addition under one plausible reading of your answers"
 
