@@ -61,6 +61,12 @@ class TestBeginning:
         assert run.queries[-1].latent_dim == 2
         assert sum(run.queries[-1].new) == run.settings.new_per_query
 
+    def test_with_one_new_option_a_question_the_criteria_take_turns(self):
+        opt = answered(7, new_per_query=1)
+        found = [query.strategy for query in opt.queries if query.latent_dim is not None]
+        assert len(found) >= 3
+        assert set(zip(found, found[1:], strict=False)) == {("ehvi", "thompson"), ("thompson", "ehvi")}
+
     @pytest.mark.parametrize("strategy", ["random", "sobol"])
     def test_baselines_never_need_a_model(self, strategy):
         opt = answered(8, acquisition=strategy)

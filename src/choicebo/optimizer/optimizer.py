@@ -290,10 +290,11 @@ class ChoiceOptimizer:
         assert posterior is not None
         everywhere = self._shown_points()
         pending = self._points_of([option for query in self.open_queries for option in query.options])
+        turn = self._next_id * settings.new_per_query
         proposal = propose(
             Belief.of(posterior),
             self.space,
-            tuple(ACQUISITIONS[name] for name in names),
+            tuple(ACQUISITIONS[names[(turn + number) % len(names)]] for number in range(settings.new_per_query)),
             size=settings.query_size,
             new_count=settings.new_per_query,
             companions=settings.companions,

@@ -13,7 +13,7 @@ from choicebo.space import Option
 BASELINES = ("random", "sobol")
 """Strategies without a model."""
 DEFAULT = ("ehvi", "thompson")
-"""What ``acquisition="default"`` stands for: the new options of a question are found by these in turn."""
+"""What ``acquisition="default"`` stands for: new options are found by these in turn, question after question."""
 NEW_PER_QUERY = 2
 COMPANIONS = "dominated"
 
@@ -30,7 +30,7 @@ class Settings:
     """Number of hidden objectives, or "auto": chosen by leave-one-out accuracy as answers come in."""
     acquisition: str = "default"
     """"default", "ucb", "ehvi", "thompson", "scalarised_thompson", "information", "random" or "sobol"; several, joined by
-    "+", find the new options of a question in turn."""
+    "+", find new options in turn, question after question."""
     query_size: int = 5
     """How many options are shown at once."""
     seed: int = 0
