@@ -1,3 +1,4 @@
+import itertools
 import json
 import warnings
 
@@ -8,7 +9,6 @@ from hypothesis import strategies as st
 
 import choicebo as cb
 from choicebo.errors import DataError, InvalidInput
-from choicebo.optimizer.settings import DEFAULT
 
 warnings.filterwarnings("ignore", category=cb.ConvergenceWarning)
 
@@ -63,11 +63,10 @@ class TestBeginning:
         assert sum(run.queries[-1].new) == run.settings.new_per_query
 
     def test_with_one_new_option_a_question_the_criteria_take_turns(self):
-        opt = answered(8, new_per_query=1)
+        opt = answered(7, new_per_query=1)
         found = [query.strategy for query in opt.queries if query.latent_dim is not None]
-        turns = [DEFAULT[query.id % len(DEFAULT)] for query in opt.queries if query.latent_dim is not None]
-        assert found == turns
-        assert len(set(found)) == 3
+        assert len(found) >= 3
+        assert set(itertools.pairwise(found)) == {("ehvi", "thompson"), ("thompson", "ehvi")}
 
     @pytest.mark.parametrize("strategy", ["random", "sobol"])
     def test_baselines_never_need_a_model(self, strategy):

@@ -95,11 +95,11 @@ def maximise(
     quasi-Newton steps, discrete ones step by step. The result is empty only if nothing is left.
     """
     if space.size <= ENUMERATE:
-        pool = without(space.enumerate(ENUMERATE), avoid)
-        return ranked(pool, objective(pool))
+        pool = _without(space.enumerate(ENUMERATE), avoid)
+        return _ranked(pool, objective(pool))
     rng = np.random.default_rng(seed)
-    pool = without(_pool(space, around, seed, rng), avoid)
-    found = ranked(pool, objective(pool))
+    pool = _without(_pool(space, around, seed, rng), avoid)
+    found = _ranked(pool, objective(pool))
     if len(found.X) == 0:
         return found
     if slope is not None and any(column.kind == "continuous" for column in space.columns):
@@ -153,8 +153,8 @@ def _climbed(
     # Part of the way serves where the whole of it leaves the feasible region.
     trail = np.concatenate([starts + share * (ends - starts) for share in (1.0, 0.5, 0.25, 0.1)])
     trail = space.snap(trail)
-    trail = without(np.unique(trail[space.feasible(trail)], axis=0), avoid)
-    return ranked(trail, objective(trail))
+    trail = _without(np.unique(trail[space.feasible(trail)], axis=0), avoid)
+    return _ranked(trail, objective(trail))
 
 
 def _stepped(objective: Callable[[Array], Array], space: Space, found: Found, avoid: Array) -> Found:
@@ -163,16 +163,16 @@ def _stepped(objective: Callable[[Array], Array], space: Space, found: Found, av
     for start in _different(found, _CLIMB_STARTS):
         here, value = start, float(objective(start[None])[0])
         for _ in range(_CLIMB_ROUNDS):
-            around = without(space.neighbours(here), avoid)
+            around = _without(space.neighbours(here), avoid)
             if len(around) == 0:
                 break
-            best = ranked(around, objective(around))
+            best = _ranked(around, objective(around))
             if best.value[0] <= value:
                 break
             here, value = best.X[0], float(best.value[0])
         results.append(here)
-    ends = without(np.unique(results, axis=0), avoid)
-    return ranked(ends, objective(ends))
+    ends = _without(np.unique(results, axis=0), avoid)
+    return _ranked(ends, objective(ends))
 
 
 def _different(found: Found, count: int, distance: float = 0.05) -> Array:
@@ -186,19 +186,17 @@ def _different(found: Found, count: int, distance: float = 0.05) -> Array:
     return np.asarray(chosen)
 
 
-def without(points: Array, avoid: Array) -> Array:
-    """The rows of ``points`` that are no row of ``avoid``."""
+def _without(points: Array, avoid: Array) -> Array:
     taken = {row.tobytes() for row in np.asarray(avoid) + 0.0}
     free = np.array([row.tobytes() not in taken for row in points + 0.0], dtype=bool)
     return np.asarray(points[free])
 
 
-def ranked(points: Array, values: Array) -> Found:
-    """The points by falling value."""
+def _ranked(points: Array, values: Array) -> Found:
     order = np.argsort(-values, kind="stable")
     return Found(points[order], values[order])
 
 
 def _merged(first: Found, second: Found) -> Found:
     points, kept = np.unique(np.concatenate([first.X, second.X]), axis=0, return_index=True)
-    return ranked(points, np.concatenate([first.value, second.value])[kept])
+    return _ranked(points, np.concatenate([first.value, second.value])[kept])

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from choicebo.acquisition import query
 from choicebo.acquisition.base import Acquisition, Known
 from choicebo.acquisition.belief import Belief
-from choicebo.acquisition.maximise import Found, Objective, maximise, ranked, without
-from choicebo.acquisition.variation import Variation
-from choicebo.space import Searchable, Space
+from choicebo.acquisition.maximise import Found, Objective, maximise
+from choicebo.space import Searchable
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -81,10 +80,6 @@ def best_points(belief: Belief, space: Searchable, acquisition: Acquisition, avo
     """Points by falling value of one acquisition."""
     known = Known(belief, believed_front(belief, np.arange(len(belief.X))))
     objective = Objective(acquisition, known, seed)
-    if isinstance(acquisition, Variation) and isinstance(space, Space):
-        near = without(acquisition.near(space, belief.X[known.front], seed), avoid)
-        if len(near):
-            return ranked(near, objective(near))
     return maximise(objective, objective.slope, space, belief.X[known.front], avoid, seed)
 
 

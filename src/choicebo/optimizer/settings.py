@@ -12,7 +12,7 @@ from choicebo.space import Option
 
 BASELINES = ("random", "sobol")
 """Strategies without a model."""
-DEFAULT = ("ehvi", "thompson", "ehvi", "variation")
+DEFAULT = ("ehvi", "thompson")
 """What ``acquisition="default"`` stands for: new options are found by these in turn, question after question."""
 NEW_PER_QUERY = 2
 COMPANIONS = "dominated"
@@ -29,8 +29,8 @@ class Settings:
     latent_dim: int | str = "auto"
     """Number of hidden objectives, or "auto": chosen by leave-one-out accuracy as answers come in."""
     acquisition: str = "default"
-    """"default", "ucb", "ehvi", "thompson", "variation", "scalarised_thompson", "information", "random" or "sobol"; several,
-    joined by "+", find new options in turn, question after question."""
+    """"default", "ucb", "ehvi", "thompson", "scalarised_thompson", "information", "random" or "sobol"; several, joined by
+    "+", find new options in turn, question after question."""
     query_size: int = 5
     """How many options are shown at once."""
     seed: int = 0

@@ -23,7 +23,6 @@ ACQUISITIONS = (
     ("default", "default"),
     ("ehvi", "expected improvement"),
     ("thompson", "Thompson sampling"),
-    ("variation", "small changes of the best"),
     ("scalarised_thompson", "Thompson sampling, scalarised"),
     ("ucb", "upper confidence bound, as in the paper"),
     ("information", "information gained"),
