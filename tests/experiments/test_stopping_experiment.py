@@ -32,7 +32,7 @@ def test_each_study_is_a_cell_of_its_own():
 
 
 def test_the_amount_of_flicker_that_foretold_what_came_has_the_best_score():
-    right = stopping.FLICKERS.index(0.05)
+    right = stopping.FLICKERS.index(stopping.FLICKER)
     steps = [
         {"stayed": stayed, "by_flicker": [float(stayed) if i == right else 0.5 for i in range(len(stopping.FLICKERS))]}
         for stayed in (True, True, False, True)
@@ -44,3 +44,12 @@ def test_the_amount_of_flicker_that_foretold_what_came_has_the_best_score():
     assert set(scores) == {"0.000", "0.250"}
     assert (foretold[right], set(stayed)) == ("75%", {"75%"})
     assert sum("used" in flicker for flicker in flickers) == 1
+
+
+def test_stored_steps_are_judged_by_the_rule_as_it_is_now():
+    used = stopping.FLICKERS.index(stopping.FLICKER)
+    step = {"answers": 20, "remaining": 0.01, "by_flicker": [0.95 if i == used else 0.1 for i in range(7)]}
+    assert stopping.judged(step)["stability"] == 0.95
+    assert stopping.judged(step)["stop"]
+    assert not stopping.judged(step | {"remaining": 0.2})["stop"]
+    assert not stopping.judged(step | {"answers": 3})["stop"]

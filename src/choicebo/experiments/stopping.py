@@ -16,7 +16,7 @@ from choicebo.experiments.cells import Cell, Done
 from choicebo.experiments.choosers import Chooser
 from choicebo.experiments.document import Section
 from choicebo.experiments.problems import problem
-from choicebo.insight.stopping import FLICKER, foresee, stay_probability, stop_advice
+from choicebo.insight.stopping import FLICKER, enough, foresee, stay_probability
 from choicebo.model.posterior import Posterior
 from choicebo.optimizer import ChoiceOptimizer
 from choicebo.space import Real, Space
@@ -30,7 +30,7 @@ QUICK, FULL = (4, 20), (15, 40)
 CANDIDATES = 128
 EDGES = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9, 1.0)
 FLICKERS = (0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2)
-"""Tried beside the one that the advice uses."""
+"""Amounts of flicker that are tried; the advice uses one of them."""
 
 
 def cells(studies: int, questions: int, seed: int = 0) -> list[Cell]:
@@ -48,7 +48,7 @@ def run_cell(cell: Cell) -> dict[str, Any]:
 
 
 def simulate(task: str, questions: int, seed: int) -> list[dict[str, Any]]:
-    """Stability and remaining share before each answer, whether the Pareto set stayed, and the true remaining share."""
+    """What is foretold before each answer, whether the Pareto set stayed, and the share that is truly lacking."""
     objectives = smooth_objectives(seed) if task == "smooth" else problem(task).objectives
     person, rng = Chooser(objectives), np.random.default_rng(seed)
     space = Space([Real("x1", 0.0, 1.0), Real("x2", 0.0, 1.0)])
@@ -66,20 +66,27 @@ def simulate(task: str, questions: int, seed: int) -> list[dict[str, Any]]:
                 if waiting is not None:
                     foretold, before, members = waiting
                     steps.append(foretold | {"stayed": set(posterior.pareto_set(before.options)) == set(members)})
-                advice = stop_advice(posterior, candidates, question=shown, seed=seed)
-                foretold = {"answers": advice.answers, "stability": advice.stability, "remaining": advice.remaining}
-                foretold["by_flicker"] = _by_flicker(posterior, candidates, shown, seed)
-                foretold |= {"stop": advice.stop, "members": len(advice.pareto_set)}
-                foretold["lacking"] = lacking(objectives, posterior.options, advice.pareto_set, candidates)
-                waiting = foretold, posterior, advice.pareto_set
+                seen = foresee(posterior, candidates, question=shown, seed=seed)
+                members = tuple(int(i) for i in seen.members)
+                foretold = {
+                    "answers": posterior.data.n_choices,
+                    "by_flicker": [
+                        stay_probability(seen.shown, seen.optimal, seen.members, flicker=flicker)
+                        for flicker in FLICKERS
+                    ],
+                    "remaining": seen.remaining,
+                    "members": len(members),
+                    "lacking": lacking(objectives, posterior.options, members, candidates),
+                }
+                waiting = foretold, posterior, members
             optimizer.tell(query, person(shown, rng))
     return steps
 
 
-def _by_flicker(posterior: Posterior, candidates: Array, question: Array, seed: int) -> list[float]:
-    """The stability that each of :data:`FLICKERS` would foretell."""
-    seen = foresee(posterior, candidates, question=question, seed=seed)
-    return [stay_probability(seen.shown, seen.optimal, seen.members, flicker=flicker) for flicker in FLICKERS]
+def judged(step: dict[str, Any]) -> dict[str, Any]:
+    """A step with the stability and the advice that the rule as it is now gives."""
+    stability = step["by_flicker"][FLICKERS.index(FLICKER)]
+    return step | {"stability": stability, "stop": enough(step["answers"], stability, step["remaining"])}
 
 
 def smooth_objectives(seed: int, terms: int = 40) -> Callable[[Array], Array]:
@@ -145,7 +152,7 @@ def flicker_table(finished: Sequence[Done]) -> Table:
 
 def table(finished: Sequence[Done]) -> Table:
     """The curve, and what the true front lacked when the advice was to stop."""
-    steps = [step for done in finished for step in done.result["steps"]]
+    steps = [judged(step) for done in finished for step in done.result["steps"]]
     found = Table(title="Does the Pareto set stay as foretold?", title_justify="left")
     for heading in ("foretold", "stayed", "answers"):
         found.add_column(heading, justify="right")
