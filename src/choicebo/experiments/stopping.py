@@ -161,7 +161,8 @@ def table(finished: Sequence[Done]) -> Table:
     stops = [step["lacking"] for step in steps if step["stop"]]
     error = np.mean([abs(step["remaining"] - step["lacking"]) for step in steps])
     found.caption = f"Remaining share: off the true one by {error:.1%} on average." + (
-        f" The advice was to stop after {len(stops)} of the {len(steps)} answers, when {np.mean(stops):.1%} was lacking on average."
+        f" The advice was to stop after {len(stops)} of the {len(steps)} answers, when {np.mean(stops):.1%} was lacking on "
+        "average."
         if stops
         else " Never advised to stop."
     )
