@@ -13,8 +13,9 @@ from .e2e_helpers import ARGUMENTS, CHROMIUM, Server
 playwright_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
+    """A browser for one file: Playwright runs once at a time in a process, and other files of the suite start it too."""
     if not CHROMIUM.exists():
         pytest.skip("Chromium is not installed (Debian: apt install chromium)")
     with playwright_api.sync_playwright() as playwright:
