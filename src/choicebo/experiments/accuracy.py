@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +19,7 @@ from choicebo.errors import ConvergenceWarning, InvalidInput
 from choicebo.experiments import baselines, oracle
 from choicebo.experiments.choosers import pareto_choice
 from choicebo.experiments.datasets import Fold, RealData, Scale, folds, min_max
+from choicebo.experiments.problems import toy_2d
 from choicebo.experiments.toy import toy_dataset
 from choicebo.model.gp import ChoiceGP
 from choicebo.model.posterior import PREDICTION_RULES
@@ -91,9 +92,9 @@ def toy_accuracy(n_choices: int, seed: int = 0, model: ChoiceGP = ChoiceGP(), n_
     return _score("toy", seed, None, model, data.train, data.test_sets, data.test_kept)
 
 
-def toy_ceiling(seed: int = 0, n_test: int = TOY_TEST_SETS) -> Ceiling:
+def toy_ceiling(seed: int = 0, n_test: int = TOY_TEST_SETS, functions: Callable[[Array], Array] = toy_2d) -> Ceiling:
     """What Oracle-GP (from all 200 noisy values) and the noiseless function reach on the same test sets."""
-    data = toy_dataset(1, n_test=n_test, seed=seed)
+    data = toy_dataset(1, n_test=n_test, functions=functions, seed=seed)
     means = oracle.fit(data.inputs, data.noisy, seed=seed).predict(data.inputs)
     return Ceiling(
         task="toy",

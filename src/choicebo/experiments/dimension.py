@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from choicebo.experiments.accuracy import share_equal
+from choicebo.experiments.accuracy import share_equal, toy_ceiling
 from choicebo.experiments.cells import Cell
 from choicebo.experiments.problems import toy_1d, toy_2d
 from choicebo.experiments.toy import toy_dataset
@@ -19,6 +19,8 @@ TEST_SETS = 300
 FUNCTIONS = {"cos": toy_1d, "cos-sin": toy_2d}
 """``g = cos 2x`` and ``g = [cos 2x, -sin 2x]``."""
 _METHOD = "psis-loo"
+CEILING = "ceiling"
+"""The method of cells that say what predictors reach that see the objectives."""
 
 
 @dataclass(frozen=True)
@@ -36,15 +38,27 @@ QUICK = Protocol((("cos", 30), ("cos-sin", 30), ("cos-sin", 50)), 3)
 
 def cells(protocol: Protocol, seed: int = 0) -> list[Cell]:
     """The grid of the experiment; a repetition is the seed of its data and fits."""
-    return [
+    repetitions = range(seed, seed + protocol.repetitions)
+    ceilings = [
+        Cell(EXPERIMENT, task, CEILING, repetition)
+        for task in dict.fromkeys(task for task, _ in protocol.sizes)
+        for repetition in repetitions
+    ]
+    return ceilings + [
         Cell(EXPERIMENT, task, _METHOD, repetition, {"n_choices": n_choices})
         for task, n_choices in protocol.sizes
-        for repetition in range(seed, seed + protocol.repetitions)
+        for repetition in repetitions
     ]
 
 
 def run_cell(cell: Cell) -> dict[str, Any]:
-    """All dimensions from 1 to 4 on one data set: scores, test accuracies, and what is selected with and without the rest."""
+    """All dimensions from 1 to 4 on one data set: scores, test accuracies, and what is selected with and without the rest.
+
+    Or the accuracies of those that see the objectives; their test sets depend on task and repetition alone.
+    """
+    if cell.method == CEILING:
+        found = toy_ceiling(cell.repetition, TEST_SETS, FUNCTIONS[cell.task])
+        return {"oracle": found.oracle, "exact": found.exact}
     return measure(cell.task, cell.settings["n_choices"], cell.repetition)
 
 
