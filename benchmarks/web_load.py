@@ -4,8 +4,13 @@
     python benchmarks/web_load.py --acquisition sobol      questions without a model: the web app alone
     python benchmarks/web_load.py --json load.json
 
-Each rater asks, thinks for a while, answers, and asks again, over HTTP, as the page does. Times are from sending the answer
-to having the next question. The server is a process of its own, started as ``choicebo serve`` starts it.
+Each rater asks, thinks for a while, answers, and asks again, over HTTP, as the page does. They know what they like: two wishes
+that pull apart, with a little noise, so that their answers are as foreseeable as those of a person. Times are from sending
+the answer to having the next question. The server is a process of its own, started as ``choicebo serve`` starts it.
+
+Of the questions that take a model, ``there_already_share`` were prepared when their answer had come in: looked up in the
+database, between storing the answer and asking. ``stand_in_share`` were asked without the model, because it took too long.
+An empty folder in XDG_CACHE_HOME (or CHOICEBO_CACHE) shows a machine on which nothing is compiled yet.
 """
 
 from __future__ import annotations
@@ -22,12 +27,14 @@ import sys
 import tempfile
 import threading
 import time
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import httpx
 
 import choicebo as cb
-from choicebo.study import Study
+from choicebo.study import Storage, Study
 
 TOKEN = "benchmark-token-of-this-run"
 
@@ -42,29 +49,37 @@ def main() -> None:
     parser.add_argument("--engine", default="hmc")
     parser.add_argument("--latent-dim", default="auto")
     parser.add_argument("--workers", type=int, default=0, help="processes that compute; 0: the server's default")
+    parser.add_argument("--patience", type=float, default=4.0, help="of the server, in seconds")
     parser.add_argument("--json", type=Path, help="also write the numbers there")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         url = str(Path(folder) / "load.db")
         links = _studies(url, given)
-        server = _serve(url, given.workers)
+        server = _serve(url, given)
         try:
-            waits, tells, failures, seconds = _run(server[1], links, given)
+            seen = _run(url, server[1], links, given)
         finally:
             server[0].terminate()
             server[0].wait()
+    waits = sorted(seen.waits)
     numbers = {
         "raters": given.raters,
         "studies": given.studies,
         "answers": len(waits),
-        "failed_requests": failures,
+        "failed_requests": seen.failures,
         "acquisition": given.acquisition,
         "engine": given.engine,
+        "think_s": given.think,
+        "patience_s": given.patience,
         "next_question_median_s": round(statistics.median(waits), 3),
-        "next_question_p90_s": round(sorted(waits)[int(0.9 * len(waits))], 3),
-        "next_question_max_s": round(max(waits), 3),
-        "answer_stored_median_s": round(statistics.median(tells), 3),
-        "total_s": round(seconds, 1),
+        "next_question_p90_s": round(waits[int(0.9 * len(waits))], 3),
+        "next_question_p95_s": round(waits[int(0.95 * len(waits))], 3),
+        "next_question_max_s": round(waits[-1], 3),
+        "answer_stored_median_s": round(statistics.median(seen.tells), 3),
+        "questions_with_a_model": len(seen.there_already),
+        "there_already_share": round(statistics.mean(seen.there_already), 3) if seen.there_already else None,
+        "stand_in_share": round(seen.stand_ins / len(seen.there_already), 3) if seen.there_already else None,
+        "total_s": round(seen.seconds, 1),
         "cores": os.cpu_count(),
         "load_average_after": os.getloadavg()[0],
         "python": platform.python_version(),
@@ -88,7 +103,7 @@ def _studies(url: str, given: argparse.Namespace) -> list[tuple[str, str]]:
     ]
 
 
-def _serve(url: str, workers: int) -> tuple[subprocess.Popen[str], str]:
+def _serve(url: str, given: argparse.Namespace) -> tuple[subprocess.Popen[str], str]:
     command = [
         sys.executable,
         "-m",
@@ -100,7 +115,9 @@ def _serve(url: str, workers: int) -> tuple[subprocess.Popen[str], str]:
         "--token",
         TOKEN,
         "--workers",
-        str(workers),
+        str(given.workers),
+        "--patience",
+        str(given.patience),
     ]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -110,36 +127,74 @@ def _serve(url: str, workers: int) -> tuple[subprocess.Popen[str], str]:
     return process, found[0]
 
 
-def _run(
-    address: str, links: list[tuple[str, str]], given: argparse.Namespace
-) -> tuple[list[float], list[float], int, float]:
-    waits: list[float] = []
-    tells: list[float] = []
-    failures = 0
+def _keep(asked: dict[str, Any], chance: random.Random) -> list[int]:
+    """The options that no other one beats in either of two wishes."""
+    wishes = [
+        (
+            option["a"] + chance.gauss(0, 0.05),
+            option["b"] - option["a"] + 0.2 * (option["c"] == "x") + chance.gauss(0, 0.05),
+        )
+        for option in asked["options"]
+    ]
+    return [at for at, (one, two) in enumerate(wishes) if not any(a > one and b > two for a, b in wishes)]
+
+
+@dataclass
+class Seen:
+    """What the raters saw; threads share it."""
+
+    waits: list[float] = field(default_factory=list)
+    tells: list[float] = field(default_factory=list)
+    there_already: list[bool] = field(default_factory=list)
+    """For each question that takes a model, whether it was prepared."""
+    stand_ins: int = 0
+    failures: int = 0
+    seconds: float = 0.0
+
+
+def _run(url: str, address: str, links: list[tuple[str, str]], given: argparse.Namespace) -> Seen:
+    seen = Seen()
+    lock = threading.Lock()
+    storage = Storage(url)
 
     def rate(number: int, study: str, token: str) -> None:
-        nonlocal failures
         chance = random.Random(number)
         root = f"{address}/api/v1/studies/{study}"
+        record, name = Study.open(storage, study), f"rater-{number}"
         with httpx.Client(headers={"Authorization": f"Bearer {token}"}, timeout=600) as client:
 
-            def ask() -> dict[str, object]:
-                nonlocal failures
+            def ask() -> dict[str, Any]:
                 while True:
                     found = client.get(f"{root}/question", params={"wait": 30})
                     if found.status_code == 200:
                         return found.json()  # type: ignore[no-any-return]
-                    failures += found.status_code != 202
+                    with lock:
+                        seen.failures += found.status_code != 202
+
+            def tell(question: int, kept: list[int]) -> httpx.Response:
+                while True:  # as the page does; the server takes the same answer once
+                    try:
+                        return client.post(f"{root}/questions/{question}/answer", json={"kept": kept})
+                    except httpx.TransportError:
+                        with lock:
+                            seen.failures += 1
 
             asked = ask()
             for _ in range(given.answers):
                 time.sleep(chance.expovariate(1 / given.think) if given.think else 0)
                 begun = time.perf_counter()
-                told = client.post(f"{root}/questions/{asked['number']}/answer", json={"kept": [chance.randrange(5)]})
-                failures += told.status_code != 200
-                tells.append(time.perf_counter() - begun)
+                told = tell(asked["number"], _keep(asked, chance))
+                took = time.perf_counter() - begun
+                takes_a_model, there = record.needs_model(name), record.is_ready(name)
+                begun = time.perf_counter()
                 asked = ask()
-                waits.append(time.perf_counter() - begun)
+                with lock:
+                    seen.failures += told.status_code != 200
+                    seen.tells.append(took)
+                    seen.waits.append(took + time.perf_counter() - begun)
+                    if takes_a_model:
+                        seen.there_already.append(there)
+                        seen.stand_ins += asked["strategy"] == "stand-in"
 
     begun = time.perf_counter()
     threads = [threading.Thread(target=rate, args=(n, *link)) for n, link in enumerate(links)]
@@ -147,7 +202,9 @@ def _run(
         thread.start()
     for thread in threads:
         thread.join()
-    return waits, tells, failures, time.perf_counter() - begun
+    storage.close()
+    seen.seconds = time.perf_counter() - begun
+    return seen
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import numpy as np
 
 from choicebo.acquisition.ehvi import ExpectedImprovement
 from choicebo.acquisition.improvement import attained, improvement
-from choicebo.acquisition.thompson import Thompson
+from choicebo.acquisition.variation import Variation
 
 # A front from (0, 1) to (1, 0), a point that fills its middle, and one that goes on beyond its end at little cost.
 FRONT = np.array([[0.0, 1.0], [0.5, 0.5], [1.0, 0.0]])
@@ -26,4 +26,4 @@ def test_the_margin_decides_how_much_the_ends_are_worth():
 
 
 def test_both_criteria_of_the_default_value_the_ends_alike():
-    assert ExpectedImprovement().margin == Thompson().margin
+    assert ExpectedImprovement().margin == Variation().margin

@@ -85,3 +85,46 @@ def test_a_better_point_than_the_pool_is_found_for_an_acquisition():
     found = maximise(objective, objective.slope, space, belief.X, belief.X, seed=0)
     grid = np.stack(np.meshgrid(*[np.linspace(0, 1, 60)] * 2), axis=-1).reshape(-1, 2)
     assert found.value[0] >= objective(grid).max() - 0.02
+
+
+def mixed_space():
+    return cb.Space(
+        [cb.Real("a", 0, 1), cb.Integer("k", 0, 500), cb.Categorical("c", list("uvwx")), cb.Real("b", 0, 1)]
+    )
+
+
+def test_relatives_change_one_parameter_or_mix_two_options():
+    space = mixed_space()
+    around = space.sample(4, seed=3)
+    value, slope = peak(np.full(space.dim, 0.5))
+    found = maximise(value, slope, space, around, around, seed=0, nearby=True)
+    best = space.decode(around)
+    for option in space.decode(found.X):
+        changed = min(sum(option[name] != other[name] for name in option) for other in best)
+        is_mixed = any(
+            all(option[name] in (one[name], other[name]) for name in option) for one in best for other in best
+        )
+        assert changed == 1 or is_mixed
+    assert not {tuple(row) for row in around} & {tuple(row) for row in found.X}
+    assert (np.diff(found.value) <= 0).all()
+
+
+def test_relatives_keep_to_the_constraints_and_give_way_where_none_is_left():
+    space = cb.Space([cb.Real("a", 0, 1), cb.Real("b", 0, 1)], constraints=["a + b <= 1"])
+    value, slope = peak([1.0, 1.0])
+    found = maximise(value, slope, space, space.sample(3, seed=1), NOTHING, seed=1, nearby=True)
+    assert len(found.X) > 0
+    assert space.feasible(found.X).all()
+    switches = cb.Space([cb.Integer("a", 0, 1), cb.Integer("b", 0, 1)])
+    corner = np.array([[0.0, 0.0]])
+    shown = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+    np.testing.assert_array_equal(maximise(value, slope, switches, corner, shown, seed=0, nearby=True).X, [[1.0, 1.0]])
+
+
+def test_relatives_in_a_catalogue_are_its_rows():
+    rows = [{"key": str(n), "size": n % 7, "price": n} for n in range(40)]
+    catalogue = cb.Catalogue(rows, "key")
+    every = catalogue.enumerate(100)
+    value, slope = peak(every[5])
+    found = maximise(value, slope, catalogue, every[:2], every[:2], seed=0, nearby=True)
+    assert {tuple(row) for row in found.X} <= {tuple(row) for row in every[2:]}

@@ -28,6 +28,8 @@ def learned(server: Server) -> str:
         values = [(option["sweet"], -option["sweet"] + option["salt"]) for option in question.options]
         beaten = [any(a > v[0] and b > v[1] for a, b in values) for v in values]
         study.tell(question, [at for at, lost in enumerate(beaten) if not lost])
+    study.retract(study.history()[0])
+    study.skip(study.ask())
     return study.name
 
 

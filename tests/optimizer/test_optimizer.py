@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import choicebo as cb
 from choicebo.errors import DataError, InvalidInput
+from choicebo.optimizer.log import Told
 
 warnings.filterwarnings("ignore", category=cb.ConvergenceWarning)
 
@@ -66,7 +67,7 @@ class TestBeginning:
         opt = answered(7, new_per_query=1)
         found = [query.strategy for query in opt.queries if query.latent_dim is not None]
         assert len(found) >= 3
-        assert set(itertools.pairwise(found)) == {("ehvi", "thompson"), ("thompson", "ehvi")}
+        assert set(itertools.pairwise(found)) == {("ehvi", "variation"), ("variation", "ehvi")}
 
     @pytest.mark.parametrize("strategy", ["random", "sobol"])
     def test_baselines_never_need_a_model(self, strategy):
@@ -319,3 +320,56 @@ class TestSettings:
             query.new.index(False) for query in opt.queries[4:]
         }
         assert len(places) > 1
+
+
+class TestStandIn:
+    def test_it_needs_no_model_and_brings_as_many_new_options_as_the_model_would(self, run, monkeypatch):
+        monkeypatch.setattr(run, "fit", lambda **_: pytest.fail("a model was fitted"))
+        seen = {str(option) for query in run.queries for option in query.options}
+        query = run.ask(stand_in=True)
+        assert (query.strategy, query.latent_dim, len(query.options)) == ("stand-in", None, 5)
+        assert [str(option) not in seen for option in query.options] == list(query.new)
+        assert sum(query.new) == run.settings.new_per_query
+
+    def test_known_options_in_it_were_kept_when_last_shown(self, run):
+        last = {}
+        for entry in run.log:
+            if isinstance(entry, Told):
+                for at, option in enumerate(run.queries[entry.query - 1].options):
+                    last[str(option)] = at in entry.kept
+        query = run.ask(stand_in=True)
+        known = [str(o) for o, is_new in zip(query.options, query.new, strict=True) if not is_new]
+        assert len(known) == 3
+        assert all(last[option] for option in known)
+
+    def test_a_restored_run_asks_the_same_one(self, run):
+        again = cb.ChoiceOptimizer.from_dict(run.to_dict())
+        assert again.ask(stand_in=True) == run.ask(stand_in=True)
+
+    def test_stand_ins_in_a_row_bring_different_options(self, run):
+        shown = []
+        for _ in range(4):
+            query = run.ask(stand_in=True)
+            shown += [str(o) for o, is_new in zip(query.options, query.new, strict=True) if is_new]
+            run.tell(query, choose(query))
+        assert len(set(shown)) == len(shown) == 8
+
+    def test_where_everything_was_shown_it_is_made_of_known_options(self):
+        opt = answered(2, space=SMALL, initial_queries=2)
+        for _ in range(3):
+            query = opt.ask(stand_in=True)
+            opt.tell(query, [0])
+        assert len({str(option) for option in query.options}) == 5
+        assert not any(query.new)
+        assert query.reason.endswith("some options that were shown before.")
+
+    def test_the_option_of_today_is_not_among_them(self):
+        today = {"a": 0.5, "b": 0.5}
+        opt = optimizer(baseline=today, initial_queries=1)
+        opt.tell(opt.ask(), [])
+        query = opt.ask(stand_in=True)
+        assert len(query.options) == 5
+        assert today not in query.options
+
+    def test_before_the_model_takes_over_nothing_stands_in_for_it(self):
+        assert optimizer().ask(stand_in=True) == optimizer().ask()

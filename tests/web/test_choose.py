@@ -130,7 +130,7 @@ def test_while_the_question_is_computed_the_page_says_so_and_events_tell_when_it
     serve: Callable[..., Browser],
 ) -> None:
     pool = SlowPool()
-    browser = serve(pool=pool)
+    browser = serve(pool=pool, patience=0)
     Study.create(browser.url, **bread()).close()
     page = browser.client.get("/study/bread")
     assert "Thinking about what to ask next" in page.text
@@ -150,7 +150,7 @@ def test_a_failed_computation_is_told_without_its_details(serve: Callable[..., B
         def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
             return super().submit(lambda: 1 / 0)
 
-    browser = serve(pool=Broken(1))
+    browser = serve(pool=Broken(1), patience=0)
     Study.create(browser.url, **bread()).close()
     events = browser.client.get("/study/bread/events").text
     assert "event: failed" in events

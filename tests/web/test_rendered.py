@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,11 @@ import uvicorn
 
 import choicebo as cb
 from choicebo.space.study_file import Show
-from choicebo.study import Study
+from choicebo.study import Study, compute
 from choicebo.web.app import create_app
 from choicebo.web.settings import ServerSettings
 
+from . import fake_model
 from .web_helpers import DRAWING, bread
 
 playwright_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -64,12 +66,19 @@ def served(tmp_path_factory: pytest.TempPathFactory, pool: PatientPool) -> Itera
         {"sku": str(n), "name": f"Bag {n}", "warranty_years": n, "material": "ultralight ripstop"} for n in range(4)
     ] + [{"sku": "9", "name": "Bag 9", "warranty_years": 9, "material": "waxed cotton"}]
     Study.create(url, "bags", cb.Catalogue(rows, "sku", "name"), acquisition="sobol", query_size=5).close()
-    server = uvicorn.Server(uvicorn.Config(create_app(ServerSettings(url), pool), port=0, log_level="error"))
+    with running(ServerSettings(url, patience=0), pool) as address:
+        yield address, url
+
+
+@contextmanager
+def running(settings: ServerSettings, pool: PatientPool) -> Iterator[str]:
+    """A server in this process; its address."""
+    server = uvicorn.Server(uvicorn.Config(create_app(settings, pool), port=0, log_level="error"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     while not server.started:
         time.sleep(0.05)
-    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}", url
+    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
     pool.go.set()
     server.should_exit = True
     thread.join(30)
@@ -126,6 +135,33 @@ def test_nothing_moves_when_a_question_takes_the_place_of_the_wait_for_it(
     pool.go.set()
     page.wait_for_selector("#choose")
     assert page.evaluate(PLACES) == before
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "plain forms"])
+def test_a_page_that_waits_for_the_model_goes_on_to_the_stand_in_by_itself(
+    tmp_path: Path, open_page: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, scripts: bool
+) -> None:
+    monkeypatch.setattr(compute, "next_query", fake_model.next_query)
+    monkeypatch.setattr(compute, "likely_answers", fake_model.likely_answers)
+    url, busy = str(tmp_path / "studies.db"), PatientPool()
+    with Study.create(url, **bread(acquisition="default", initial_queries=1)) as study:
+        study.tell(study.ask(stand_in=True), [0])
+    busy.go.clear()
+    with running(ServerSettings(url, patience=1.5), busy) as address:
+        page = open_page(java_script_enabled=scripts)
+        loads = []
+        page.on("load", lambda: loads.append(1))
+        page.goto(f"{address}/study/bread")
+        page.wait_for_selector(".ghosts")
+        page.wait_for_selector("#choose")
+        assert page.locator("input[name=question]").get_attribute("value") == "2"
+        assert not scripts or len(loads) == 1
+        page.locator(".card").nth(1).click()
+        page.click("button[value=keep]")
+        page.wait_for_selector("input[name=question][value='3']", state="attached")
+    with Study.open(url) as study:
+        assert [question.strategy for question in study.questions()] == ["sobol", "stand-in", "stand-in"]
+        assert [act.kept for act in study.history()] == [(0,), (1,)]
 
 
 def test_a_parameter_that_is_added_while_the_preview_is_on_its_way_is_not_lost(

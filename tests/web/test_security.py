@@ -12,7 +12,7 @@ from choicebo.errors import InvalidInput
 from choicebo.space.study_file import Show
 from choicebo.study import Study, StudyError
 from choicebo.web import pages
-from choicebo.web.guard import FORM_BYTES, HEADERS
+from choicebo.web.guard import CONTENT_POLICY, FORM_BYTES, HEADERS, UPLOAD_BYTES
 from choicebo.web.pictures import image_file
 from choicebo.web.settings import ServerSettings
 
@@ -127,6 +127,25 @@ def test_too_large_a_body_is_refused_with_and_without_its_length(browser: Browse
     headers = {"Content-Type": "application/json"}
     parts = (big[at : at + 65536] for at in range(0, len(big), 65536))
     assert browser.client.post("/api/v1/studies", content=parts, headers=headers).status_code == 413
+
+
+def test_who_sends_too_much_is_told_the_limit_and_the_way_back(browser: Browser) -> None:
+    browser.get("/studies/catalogue")
+    form = {"form_token": browser.field("form_token"), "name": "menu"}
+    files = {"table": ("menu.csv", b"sku,price\n" + b"A,3\n" * (UPLOAD_BYTES // 4), "text/csv")}
+    page = browser.client.post("/studies/catalogue", data=form, files=files)
+    assert page.status_code == 413
+    assert "Too much was sent: at most 32 MB are taken at once. Make the images smaller" in page.text
+    assert '<a class="button" href="/studies/catalogue">Back to the form</a>' in page.text
+    assert "choicebo.css" in page.text
+    assert page.headers["content-security-policy"] == CONTENT_POLICY
+    part = browser.client.post("/studies/catalogue", data=form, files=files, headers={"HX-Request": "true"})
+    assert part.status_code == 413
+    assert part.text.startswith('<p class="notice failure"')
+    for content in (b"x" * (FORM_BYTES + 1), (b"x" * 65536 for _ in range(17))):
+        told = browser.client.post("/api/v1/studies", content=content, headers={"Content-Type": "application/json"})
+        assert told.status_code == 413
+        assert told.json() == {"error": "Too much was sent: at most 1 MB are taken at once."}
 
 
 @pytest.mark.parametrize(

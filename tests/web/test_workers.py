@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from choicebo.study import Study
+from choicebo.study import StorageError, Study
 from choicebo.web.desk import Desk
 from choicebo.web.settings import ServerSettings
 from choicebo.web.workers import WorkerPool
@@ -43,3 +43,18 @@ def test_a_closed_pool_leaves_no_process_behind() -> None:
             break
         time.sleep(0.1)
     assert not Path(f"/proc/{worker}").exists()
+
+
+def test_what_the_end_cuts_off_is_not_begun_again(tmp_path: Path) -> None:
+    settings = ServerSettings(str(tmp_path / "studies.db"), workers=1, patience=0)
+    Study.create(settings.url, **bread()).close()
+    desk = Desk(settings)
+    assert isinstance(desk.pool, WorkerPool)
+    desk.pool.submit(os.getpid).result(timeout=120)
+    desk.pool.submit(time.sleep, 60)
+    asked = desk.begin_question(desk.study("bread"), "owner")
+    while not asked.running():
+        time.sleep(0.05)
+    desk.close()
+    assert isinstance(asked.exception(timeout=60), StorageError)
+    assert desk.pool._pool is None

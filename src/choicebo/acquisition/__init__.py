@@ -8,9 +8,11 @@ from choicebo.acquisition.information import Information
 from choicebo.acquisition.scalarised_thompson import ScalarisedThompson
 from choicebo.acquisition.thompson import Thompson
 from choicebo.acquisition.ucb import UpperBound
+from choicebo.acquisition.variation import Variation
 
 ACQUISITIONS: dict[str, Acquisition] = {
-    each.name: each for each in (UpperBound(), ExpectedImprovement(), Thompson(), ScalarisedThompson(), Information())
+    each.name: each
+    for each in (UpperBound(), ExpectedImprovement(), Thompson(), ScalarisedThompson(), Variation(), Information())
 }
 """By the name that ``ChoiceOptimizer(acquisition=...)`` takes; "random" and "sobol" need no model and are not here."""
 
@@ -23,4 +25,5 @@ __all__ = [
     "ScalarisedThompson",
     "Thompson",
     "UpperBound",
+    "Variation",
 ]

@@ -47,6 +47,11 @@ class Acquisition(Protocol):
         """Why a point was chosen, for the person who is asked."""
         ...
 
+    @property
+    def nearby(self) -> bool:
+        """Whether only relatives of the believed front are candidates: one parameter changed, or two members mixed."""
+        ...
+
     def prepare(self, known: Known, seed: int) -> Prepared:
         """The state of one question."""
         ...

@@ -21,6 +21,7 @@ class ExpectedImprovement:
     fronts were missed for dozens of questions; with the whole extent questions went there that the middle needed."""
     name: str = "ehvi"
     sentence: str = "the new option is the one expected to push your set of best options out the furthest"
+    nearby: bool = False
 
     def prepare(self, known: Known, seed: int) -> Prepared:
         """The volume that each draw attains already."""

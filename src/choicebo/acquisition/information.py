@@ -24,6 +24,7 @@ class Information:
 
     name: str = "information"
     sentence: str = "your answer about the new option is the one expected to tell most about what you like"
+    nearby: bool = False
 
     def prepare(self, known: Known, seed: int) -> Prepared:
         """The latent values of ``X_nd``, as for the upper bound."""

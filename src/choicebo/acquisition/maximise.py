@@ -21,6 +21,7 @@ ENUMERATE = 10_000
 """Spaces of at most this many options are gone through one by one."""
 _GLOBAL = 1024
 _LOCAL = 512
+_RELATIVES = 256
 _STARTS = 8
 _ROUNDS = 25
 _WIDTHS = (0.1, 0.03, 0.01)
@@ -87,13 +88,20 @@ def maximise(
     around: Array,
     avoid: Array,
     seed: int,
+    *,
+    nearby: bool = False,
 ) -> Found:
     """Points of ``space`` by falling value of ``objective``, none of them a row of ``avoid: (n, d)``.
 
     ``around: (n, d)`` are points near which better ones are expected. Small spaces are enumerated; others are searched from
     a pool of space-filling points and of points near ``around``, the best of which climb: continuous columns by bounded
-    quasi-Newton steps, discrete ones step by step. The result is empty only if nothing is left.
+    quasi-Newton steps, discrete ones step by step. With ``nearby`` only relatives of ``around`` are candidates, as long as any
+    are left. The result is empty only if nothing is left.
     """
+    if nearby and len(around) > 0:
+        pool = _without(_relatives(space, around, np.random.default_rng(seed)), avoid)
+        if len(pool) > 0:
+            return _ranked(pool, objective(pool))
     if space.size <= ENUMERATE:
         pool = _without(space.enumerate(ENUMERATE), avoid)
         return _ranked(pool, objective(pool))
@@ -122,6 +130,18 @@ def _pool(space: Searchable, around: Array, seed: int, rng: np.random.Generator)
     stay = rng.random(centres.shape) < 0.3
     local = space.snap(np.clip(np.where(stay, centres, moved), 0.0, 1.0))
     return np.unique(np.concatenate([spread, local[space.feasible(local)]]), axis=0)
+
+
+def _relatives(space: Searchable, around: Array, rng: np.random.Generator) -> Array:
+    """Points that take each parameter from one of two members of ``around``, or differ from a member in one parameter."""
+    # The one-hot columns of a parameter go together.
+    names, parameter = np.unique([column.parameter for column in space.columns], return_inverse=True)
+    first, second, kept = around[rng.integers(len(around), size=(3, _RELATIVES))]
+    mixed = np.where((rng.random((_RELATIVES, len(names))) < 0.5)[:, parameter], first, second)
+    changes = parameter == rng.integers(len(names), size=_RELATIVES)[:, None]
+    changed = np.where(changes, rng.random(kept.shape), kept)
+    found = space.snap(np.concatenate([mixed, changed]))
+    return np.unique(found[space.feasible(found)], axis=0)
 
 
 def _climbed(

@@ -80,7 +80,7 @@ def best_points(belief: Belief, space: Searchable, acquisition: Acquisition, avo
     """Points by falling value of one acquisition."""
     known = Known(belief, believed_front(belief, np.arange(len(belief.X))))
     objective = Objective(acquisition, known, seed)
-    return maximise(objective, objective.slope, space, belief.X[known.front], avoid, seed)
+    return maximise(objective, objective.slope, space, belief.X[known.front], avoid, seed, nearby=acquisition.nearby)
 
 
 def _companions(belief: Belief, new: Rows, front: Rows, answered: Rows, count: int, rule: str) -> Rows:

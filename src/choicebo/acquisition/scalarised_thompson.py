@@ -27,6 +27,7 @@ class ScalarisedThompson:
 
     name: str = "scalarised_thompson"
     sentence: str = "the new option is the best for one plausible balance of what you seem to care about"
+    nearby: bool = False
 
     def prepare(self, known: Known, seed: int) -> Prepared:
         """One draw as a function, and a weight drawn evenly from the simplex."""

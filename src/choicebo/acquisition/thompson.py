@@ -21,6 +21,7 @@ class Thompson:
     """As that of ``ehvi``."""
     name: str = "thompson"
     sentence: str = "the new option is the best addition under one plausible reading of your answers"
+    nearby: bool = False
 
     def prepare(self, known: Known, seed: int) -> Prepared:
         """One draw as a function, and the volume that it attains already."""

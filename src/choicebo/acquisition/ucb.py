@@ -32,6 +32,7 @@ class UpperBound:
     gamma: float = 0.95
     name: str = "ucb"
     sentence: str = "the new option is the one that may beat all of your best options so far"
+    nearby: bool = False
 
     def prepare(self, known: Known, seed: int) -> Prepared:
         """The latent values of ``X_nd``."""

@@ -21,7 +21,8 @@ from choicebo.model.posterior import Posterior
 from choicebo.optimizer import log as logbook
 from choicebo.optimizer.log import Added, Asked, Entry, Skipped, Told
 from choicebo.optimizer.query import Query
-from choicebo.optimizer.settings import BASELINES, Settings
+from choicebo.optimizer.settings import Settings
+from choicebo.optimizer.stand_in import stand_in as stand_in_options
 from choicebo.space import Option, Searchable, from_dict
 
 Array = NDArray[np.float64]
@@ -74,10 +75,13 @@ class ChoiceOptimizer:
 
     # ---- the loop
 
-    def ask(self, *, progress: ProgressCallback | None = None) -> Query:
-        """Another question. Those already open stay open, and nothing similar to their new options is proposed."""
+    def ask(self, *, stand_in: bool = False, progress: ProgressCallback | None = None) -> Query:
+        """Another question. Those already open stay open, and nothing similar to their new options is proposed.
+
+        With ``stand_in`` it is one that needs no model and is there at once: new options that fill the space, beside kept ones.
+        """
         seed = _seed_of(self.settings.seed, self._next_id)
-        proposal, latent_dim = self._proposal(seed, progress)
+        proposal, latent_dim = self._proposal(seed, progress, stand_in)
         order = np.random.default_rng(seed).permutation(len(proposal.points))
         query = Query(
             id=self._next_id,
@@ -158,6 +162,11 @@ class ChoiceOptimizer:
     def n_answers(self) -> int:
         """The number of choices, those from elsewhere included."""
         return sum(isinstance(entry, Told | Added) for entry in self._log)
+
+    @property
+    def needs_model(self) -> bool:
+        """Whether the next question is computed with the model; the first ones are not, and those of a baseline."""
+        return self.settings.needs_model(self.n_answers, self.space.dim)
 
     @property
     def data(self) -> ChoiceData | None:
@@ -280,12 +289,14 @@ class ChoiceOptimizer:
             case Skipped(number):
                 self._closed[number] = "skipped"
 
-    def _proposal(self, seed: int, progress: ProgressCallback | None) -> tuple[Proposal, int | None]:
+    def _proposal(self, seed: int, progress: ProgressCallback | None, stand_in: bool) -> tuple[Proposal, int | None]:
         settings = self.settings
         names = settings.acquisitions
-        if self.n_answers < settings.first_queries(self.space.dim) or names[0] in BASELINES:
+        if not self.needs_model:
             fill = random_options if names == ("random",) else spread_options
             return fill(self.space, settings.query_size, self._shown_points(), settings.seed, self._next_id), None
+        if stand_in:
+            return self._stand_in(), None
         posterior = self.fit(progress=progress)
         assert posterior is not None
         everywhere = self._shown_points()
@@ -303,6 +314,19 @@ class ChoiceOptimizer:
             seed=seed,
         )
         return proposal, posterior.latent_dim
+
+    def _stand_in(self) -> Proposal:
+        settings = self.settings
+        return stand_in_options(
+            self.space,
+            self._choices(),
+            size=settings.query_size,
+            new_count=settings.new_per_query,
+            seen=self._shown_points(),
+            aside=self._points_of([] if self._baseline is None else [self._baseline]),
+            seed=settings.seed,
+            number=self._next_id,
+        )
 
     def _model(self, latent_dim: int) -> ChoiceGP:
         settings = self.settings

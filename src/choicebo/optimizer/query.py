@@ -28,7 +28,7 @@ class Query:
     new: tuple[bool, ...]
     """Which of them were never shown before."""
     strategy: str
-    """What proposed them: "sobol" before there is a model, else the names of the acquisitions."""
+    """What proposed them: "sobol" before there is a model, the names of the acquisitions with it, "stand-in" instead of it."""
     latent_dim: int | None = None
     """Latent dimensions of the model behind the question; None before there is one."""
 

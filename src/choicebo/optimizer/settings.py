@@ -12,7 +12,7 @@ from choicebo.space import Option
 
 BASELINES = ("random", "sobol")
 """Strategies without a model."""
-DEFAULT = ("ehvi", "thompson")
+DEFAULT = ("ehvi", "variation")
 """What ``acquisition="default"`` stands for: new options are found by these in turn, question after question."""
 NEW_PER_QUERY = 2
 COMPANIONS = "dominated"
@@ -29,8 +29,8 @@ class Settings:
     latent_dim: int | str = "auto"
     """Number of hidden objectives, or "auto": chosen by leave-one-out accuracy as answers come in."""
     acquisition: str = "default"
-    """"default", "ucb", "ehvi", "thompson", "scalarised_thompson", "information", "random" or "sobol"; several, joined by
-    "+", find new options in turn, question after question."""
+    """"default", "ucb", "ehvi", "thompson", "scalarised_thompson", "variation", "information", "random" or "sobol"; several,
+    joined by "+", find new options in turn, question after question."""
     query_size: int = 5
     """How many options are shown at once."""
     seed: int = 0
@@ -94,6 +94,14 @@ class Settings:
     def first_queries(self, dim: int) -> int:
         """Space-filling questions in a space of ``dim`` cube columns."""
         return min(3 + dim // 2, 6) if self.initial_queries is None else self.initial_queries
+
+    def needs_model(self, answers: int, dim: int) -> bool:
+        """Whether the question after so many answers is computed with the model.
+
+        >>> Settings(initial_queries=3).needs_model(2, dim=4), Settings(initial_queries=3).needs_model(3, dim=4)
+        (False, True)
+        """
+        return answers >= self.first_queries(dim) and self.acquisitions[0] not in BASELINES
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-compatible record of all settings."""

@@ -12,7 +12,7 @@ from choicebo.study.storage import Storage
 from choicebo.study.tables import CacheRow
 
 POSTERIOR, PREPARED = "posterior", "question"
-_KEEP = {POSTERIOR: 6, PREPARED: 60}
+_KEEP = {POSTERIOR: 12, PREPARED: 60}
 
 
 class Cache:

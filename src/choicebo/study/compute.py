@@ -30,6 +30,21 @@ def next_query(state: State, known: bytes | None = None, progress: ProgressCallb
     return {"query": query.to_dict(), **_learned(optimizer)}
 
 
+def stand_in(state: State) -> dict[str, Any]:
+    """A question that needs no model: ``query`` and ``latent_dim_history``."""
+    optimizer = restore(state)
+    query = optimizer.ask(stand_in=True)
+    return {"query": query.to_dict(), "latent_dim_history": state["latent_dim_history"]}
+
+
+def needs_model(state: State, dim: int) -> bool:
+    """Whether the question that follows is computed with the model, in a space of ``dim`` cube columns."""
+    from choicebo.optimizer import Settings
+
+    answers = sum(step["kind"] in ("tell", "add") for step in state["log"])
+    return Settings.from_dict(state["settings"]).needs_model(answers, dim)
+
+
 def fit(state: State, known: bytes | None = None, progress: ProgressCallback | None = None) -> dict[str, Any]:
     """The model of the answers: ``posterior`` as bytes (None if there are no answers) and ``latent_dim_history``."""
     optimizer = restore(state, known)
@@ -41,7 +56,8 @@ def likely_answers(state: State, query: int, n: int, known: bytes | None = None)
     """The ``n`` most probable answers to an open question, as positions kept, most probable first."""
     optimizer = restore(state, known)
     asked = next(found for found in optimizer.open_queries if found.id == query)
-    posterior = None if asked.latent_dim is None else optimizer.posterior
+    # A question without a model is no reason to fit one now; it may be known all the same.
+    posterior = optimizer.fitted if asked.latent_dim is None else optimizer.posterior
     if posterior is None:
         # Nothing is known yet. Going through with a guess still compiles what the first fit will need.
         return [[0]]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
 
 State = dict[str, Any]
 
+_LATE = 10
+"""How many questions that the model computed for earlier moments are remembered, should there be no newer one."""
+_GROWTH = ("question", "answer", "skip", "addition")
+"""Entries that add to what is known. After any other one, what was known before is no longer so."""
+
 
 class Planner:
     """Computes for one study; threads may share it."""
@@ -27,10 +33,13 @@ class Planner:
     def __init__(self, what: Definition, cache: Cache, executor: Executor | None) -> None:
         self._settings = what.settings
         self._space = what.space.to_dict()
+        self._dim = what.space.dim
         self._separate = what.raters_mode == "separate"
         self._cache = cache
         self._executor = executor
         self._busy = threading.Lock()
+        self._thought: deque[tuple[str | None, int, str]] = deque(maxlen=_LATE)
+        """What the model computed: for whose record, after how many entries, under which key it is kept."""
 
     def state(self, state: Replay, rater: str | None) -> State:
         """The record of the optimiser with everybody's answers, or with one rater's."""
@@ -39,11 +48,15 @@ class Planner:
 
     def asking_state(self, state: Replay, rater: str) -> State:
         """The record from which the next question of a rater is computed."""
-        return self.state(state, rater if self._separate else None)
+        return self.state(state, self._share(rater))
 
     def is_prepared(self, state: State) -> bool:
         """Whether the next question is known."""
         return self._cache.has(PREPARED, compute.question_key(state))
+
+    def needs_model(self, state: State) -> bool:
+        """Whether the next question is computed with the model."""
+        return compute.needs_model(state, self._dim)
 
     def is_fitted(self, state: State) -> bool:
         """Whether the model is known, or there is nothing to learn from."""
@@ -68,6 +81,27 @@ class Planner:
                     items += _posterior_items(state, found["latent_dim_history"], content)
                 self._cache.put(*items)
         return found
+
+    def prepare(self, state: Replay, rater: str, progress: ProgressCallback | None = None) -> None:
+        """Compute the next question of a rater, and remember it should it come too late to be asked in its turn."""
+        now = self.asking_state(state, rater)
+        self.next_query(now, progress)
+        if self.needs_model(now):
+            self._thought.append((self._share(rater), len(state.entries), compute.question_key(now)))
+
+    def at_once(self, state: Replay, rater: str) -> tuple[dict[str, Any], int]:
+        """A question without waiting for the model, and the position until which the log was known to it.
+
+        It is the model's if that was computed ahead; else the model's for a moment ago, if nothing of it was shown since; else
+        one that needs no model, which takes so little that it is computed here.
+        """
+        now = self.asking_state(state, rater)
+        found = self._cache.prepared(compute.question_key(now))
+        if found is None and self.needs_model(now):
+            late = self._late(state, rater, now)
+            if late is not None:
+                return late
+        return compute.stand_in(now) if found is None else found, state.position
 
     def fitted(self, state: State, progress: ProgressCallback | None = None) -> ChoiceOptimizer:
         """The loop in memory, with its model if there are answers."""
@@ -101,6 +135,22 @@ class Planner:
         """Let a process meet the shapes of the questions to come."""
         executor.submit(compute.rehearse, state, more)
 
+    def _late(self, state: Replay, rater: str, now: State) -> tuple[dict[str, Any], int] | None:
+        for share, end, key in reversed(tuple(self._thought)):
+            since = [entry for entry in state.entries[end:] if share in (None, entry.rater)]
+            if share != self._share(rater) or not since:
+                continue
+            found = self._cache.prepared(key)
+            if found is None or not is_still_new(found["query"], since):
+                continue
+            # Of two looks at the number of latent dimensions the later one holds.
+            checks = max(found["latent_dim_history"], now["latent_dim_history"], key=_last_look)
+            return {**found, "latent_dim_history": checks}, state.entries[end - 1].position
+        return None
+
+    def _share(self, rater: str) -> str | None:
+        return rater if self._separate else None
+
     def _known(self, state: State) -> bytes | None:
         return self._cache.posterior(compute.posterior_key(state)) if compute.has_answers(state) else None
 
@@ -108,6 +158,20 @@ class Planner:
         if self._executor is not None:
             return self._executor.submit(function, *arguments).result()
         return function(*arguments) if progress is None else function(*arguments, progress)
+
+
+def is_still_new(query: Mapping[str, Any], since: Sequence[Entry]) -> bool:
+    """Whether a question can be asked after further entries: nothing was taken back, and nothing of it was asked."""
+    if any(entry.kind not in _GROWTH for entry in since):
+        return False
+    asked = [{log.fingerprint(option) for option in entry.options} for entry in since if entry.options]
+    mine = [log.fingerprint(option) for option in query["options"]]
+    fresh = {name for name, is_new in zip(mine, query["new"], strict=True) if is_new}
+    return not any(fresh & shown or set(mine) == shown for shown in asked)
+
+
+def _last_look(history: list[dict[str, Any]]) -> int:
+    return int(history[-1]["answers"]) if history else 0
 
 
 def _posterior_items(

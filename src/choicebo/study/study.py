@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from choicebo.space import Catalogue, Option, Space
 from choicebo.space.study_file import QUESTION, Show, StudyFile
-from choicebo.study import checks, definition, log, raters, schema, study_json, transfer
+from choicebo.study import asking, checks, definition, log, raters, schema, study_json, transfer
 from choicebo.study.cache import Cache
 from choicebo.study.definition import Definition
 from choicebo.study.errors import StudyError, StudyExists, StudyNotFound
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from choicebo.optimizer import ChoiceOptimizer, ParetoOption
 
 Address = str | Path | Storage
-
-_PATIENCE = 3
-"""How often a question is computed anew because answers came in meanwhile, before it is asked as it is."""
 
 
 class Study:
@@ -266,28 +263,24 @@ class Study:
     # ---- the loop
 
     def ask(
-        self, rater: str | None = None, *, another: bool = False, progress: ProgressCallback | None = None
+        self,
+        rater: str | None = None,
+        *,
+        another: bool = False,
+        stand_in: bool = False,
+        progress: ProgressCallback | None = None,
     ) -> Question:
-        """The rater's open question, the earliest if there are several; a new one if there is none, or with ``another``."""
-        name = self._ledger.rater(rater)
-        attempt = 0
-        while True:
-            before = self._ledger.read()
-            waiting = before.open_threads(name)
-            if waiting and not another:
-                return before.question(waiting[0])
-            state = self._planner.asking_state(before, name)
-            found = self._planner.next_query(state, progress, keep=False)
-            with self._ledger.writing() as (connection, after):
-                waiting = after.open_threads(name)
-                if waiting and not another:
-                    return after.question(waiting[0])
-                # Answers that came in meanwhile make the question a little out of date. A question does more: asking
-                # the one that was computed beside it could be asking the same twice.
-                now = self._planner.asking_state(after, name)
-                if now == state or (attempt >= _PATIENCE and now["next_id"] == state["next_id"]):
-                    return self._ledger.ask(connection, after, name, found, self.settings["seed"], before.position)
-            attempt += 1
+        """The rater's open question, the earliest if there are several; a new one if there is none, or with ``another``.
+
+        With ``stand_in`` nobody waits for the model: if its question is not there, one that it computed for a moment ago is
+        asked, or one that needs no model.
+        """
+        name, seed = self._ledger.rater(rater), self.settings["seed"]
+        if not stand_in:
+            return asking.ask(self._ledger, self._planner, name, seed, another, progress)
+        if another:
+            raise StudyError("Another question and a stand-in cannot be asked for together: leave out one of the two.")
+        return asking.ask_at_once(self._ledger, self._planner, name, seed)
 
     def open_question(self, rater: str | None = None) -> Question | None:
         """What :meth:`ask` returns if it need not compute a new question; else None."""
@@ -299,6 +292,10 @@ class Study:
         """Whether :meth:`ask` would return at once."""
         state, name = self._ledger.read(), self._ledger.rater(rater)
         return bool(state.open_threads(name)) or self._planner.is_prepared(self._planner.asking_state(state, name))
+
+    def needs_model(self, rater: str | None = None) -> bool:
+        """Whether the next question is computed with the model; the first ones of a study are not."""
+        return self._planner.needs_model(self._planner.asking_state(self._ledger.read(), self._ledger.rater(rater)))
 
     def tell(
         self,
@@ -408,7 +405,7 @@ class Study:
         """Compute the next question without asking it, so that :meth:`ask` returns at once."""
         state, name = self._ledger.read(), self._ledger.rater(rater)
         if not state.open_threads(name):
-            self._planner.next_query(self._planner.asking_state(state, name), progress)
+            self._planner.prepare(state, name, progress)
 
     def prepare_ahead(
         self, question: Question | int, answers: int = 2, *, stop: Callable[[], bool] = lambda: False

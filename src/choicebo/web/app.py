@@ -54,7 +54,8 @@ def create_app(settings: ServerSettings, pool: Executor | None = None) -> FastAP
     app.include_router(api.router)
     # Pages are left as they are: beside what a visitor can send, compression would tell of the form's secret value.
     app.mount("/static", GZipMiddleware(_Static(directory=str(STATIC))))
-    app.add_middleware(Guard, loopback_only=settings.token is None and is_loopback(settings.host))
+    only_here = settings.token is None and is_loopback(settings.host)
+    app.add_middleware(Guard, loopback_only=only_here, tell=failures.answer)
     failures.add_to(app)
     return app
 

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     import uvicorn
 
 
+_KEEP_ALIVE = 75
+"""Seconds for which an idle connection is kept: people think, and one that is closed while they answer costs a second try."""
+
+
 def add_to(app: typer.Typer) -> None:
     """Add the command to the app of the command line."""
     app.command("serve")(serve)
@@ -51,6 +55,14 @@ def serve(
     images: Annotated[
         Path | None, typer.Option(file_okay=False, help="Where images that are uploaded in the browser are kept.")
     ] = None,
+    patience: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS",
+            min=0,
+            help="How long anybody waits for the model before a question without it is asked; 0: as long as it takes.",
+        ),
+    ] = 4.0,
 ) -> None:
     """Answer questions in a browser: choose, see the result and the history, set up studies, invite others.
 
@@ -74,7 +86,7 @@ def serve(
             f"The address {host} can be reached from other machines, so a token is needed; here is a fresh one: "
             f"--token {secrets.token_urlsafe(16)}"
         )
-    settings = ServerSettings(_address(study), host, port, token, workers, share_result, images)
+    settings = ServerSettings(_address(study), host, port, token, workers, share_result, images, patience)
     app = create_app(settings)
     app.state.desk.list()  # a database that cannot be read is an error now, not in the browser
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
@@ -85,6 +97,7 @@ def serve(
         log_level="warning",
         access_log=False,
         timeout_graceful_shutdown=2,
+        timeout_keep_alive=_KEEP_ALIVE,
         server_header=False,
     )
     _run(config, host, token)

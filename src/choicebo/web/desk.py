@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,16 +16,25 @@ from choicebo.errors import ChoiceboError
 from choicebo.study import Question, Status, Storage, StorageError, Study, StudyInfo, StudyNotFound
 from choicebo.web.results import Result, build_result, version
 from choicebo.web.settings import ServerSettings
-from choicebo.web.workers import WorkerPool
+from choicebo.web.workers import WorkerPool, load_numerics
 
 T = TypeVar("T")
 
 log = logging.getLogger("choicebo.web")
 
-PATIENCE = 0.4
+BEFORE_THINKING = 0.4
 """Seconds for which a page waits for a question before it says that it is thinking."""
 _MOST_THREADS = 64
-_ANSWERS_AHEAD = 2
+_ANSWERS_AHEAD = 5
+
+
+@dataclass(frozen=True)
+class Job:
+    """Something under way in the background."""
+
+    future: Future[Any]
+    outwaited: set[str] = field(default_factory=set)
+    """Raters whose patience ended before it did: nobody waits for the same thing twice."""
 
 
 class Desk:
@@ -33,20 +44,25 @@ class Desk:
         self.storage = Storage(settings.url)
         self.image_folder: Path = settings.image_folder
         self.share_result = settings.share_result
+        self.patience = settings.patience
         self.pool = WorkerPool(settings.processes) if pool is None else pool
         self._rehearsal = WorkerPool(1, politeness=15) if pool is None else None
         self._threads = ThreadPoolExecutor(_MOST_THREADS, "choicebo-ask")
+        # Threads of their own: who waits for the model must not take the place of the model.
+        self._thinking = ThreadPoolExecutor(_MOST_THREADS, "choicebo-think")
         self._spare = ThreadPoolExecutor(settings.processes, "choicebo-ahead")
         self._lock = threading.Lock()
         self._studies: dict[str, Study] = {}
-        self._jobs: dict[tuple[str, ...], Future[Any]] = {}
+        self._jobs: dict[tuple[str, ...], Job] = {}
         self._ahead: dict[tuple[str, str], int] = {}
         self._known: dict[tuple[str, ...], tuple[str, Any]] = {}
 
     def warm(self) -> None:
-        """Let the processes load what every computation needs before somebody waits for it."""
+        """Load what every computation needs before somebody waits for it: in the processes, and here for stand-ins."""
         if isinstance(self.pool, WorkerPool):
             self.pool.warm()
+            if self.patience:
+                self._submit(self._threads, load_numerics)
 
     def close(self) -> None:
         """Stop everything. Nothing that was acknowledged is lost, it is stored."""
@@ -55,6 +71,7 @@ class Desk:
         if self._rehearsal is not None:
             self._rehearsal.shutdown(cancel_futures=True)
         self._threads.shutdown(wait=False, cancel_futures=True)
+        self._thinking.shutdown(wait=False, cancel_futures=True)
         self._spare.shutdown(wait=False, cancel_futures=True)
         self.storage.close()
 
@@ -92,30 +109,70 @@ class Desk:
 
     # ---- questions
 
-    def question(self, study: Study, rater: str, patience: float = PATIENCE) -> Question | None:
-        """The rater's question if it is there within ``patience`` seconds; else None, and it is being computed.
+    def question(self, study: Study, rater: str, wait: float = BEFORE_THINKING) -> Question | None:
+        """The rater's question if it is there within ``wait`` seconds; else None, and it is being computed.
 
         What goes wrong in computing it is raised.
         """
         found = study.open_question(rater)
         if found is None:
             try:
-                found = self.begin_question(study, rater).result(timeout=patience)
+                found = self.begin_question(study, rater).result(timeout=wait)
             except TimeoutError:
                 return None
         self._think_ahead(study, found)
         return found
 
     def begin_question(self, study: Study, rater: str) -> Future[Question]:
-        """Compute the rater's next question in the background."""
+        """The rater's next question, in the background: the model's, or after a while one that stands in for it."""
 
         def ask() -> Question:
-            try:
-                return study.ask(rater)
-            except BrokenProcessPool:  # a worker was killed, perhaps for want of memory; the pool starts another
-                return study.ask(rater)
+            if not self.patience:
+                return _again_if_killed(lambda: study.ask(rater))
+            self._wait_for_model(study, rater)
+            return study.ask(rater, stand_in=True)
 
-        return self._start(("question", study.name, rater), ask)
+        return self._start(("question", study.name, rater), ask).future
+
+    def _wait_for_model(self, study: Study, rater: str) -> None:
+        """Return when the model's question is there, or when the rater has waited long enough. The model works on."""
+        until = time.monotonic() + self.patience
+        while study.needs_model(rater) and not study.is_ready(rater):
+            job = self._think(study, rater)
+            left = 0.0 if rater in job.outwaited else until - time.monotonic()
+            try:
+                job.future.result(timeout=max(left, 0.0))
+            except TimeoutError:
+                if rater not in job.outwaited:
+                    job.outwaited.add(rater)
+                    job.future.add_done_callback(lambda _: self._look_ahead_again(study, rater))
+                return
+
+    def _think(self, study: Study, rater: str) -> Job:
+        """The model's next question, computed and kept, but not asked. Raters who are learned from together share it."""
+        share = rater if study.raters_mode == "separate" else ""
+
+        def think() -> None:
+            try:
+                _again_if_killed(lambda: study.prepare(rater))
+            except (ChoiceboError, CancelledError):
+                raise  # in words for whoever waits for it; or the server is being stopped
+            except Exception as error:
+                # Those who were given something else meanwhile will not hear of it.
+                log.warning("The model's question could not be computed: %r", error)
+                raise
+
+        return self._start(("model", study.name, share), think, self._thinking)
+
+    def _look_ahead_again(self, study: Study, rater: str) -> None:
+        """Prepare for a stand-in that was asked while the model was busy, so that nothing could be prepared for it."""
+        self.answered(study, rater)
+        try:
+            found = study.open_question(rater)
+            if found is not None:
+                self._think_ahead(study, found)
+        except ChoiceboError as error:
+            log.info("Nothing was prepared ahead: %s", error)
 
     def answered(self, study: Study, rater: str) -> None:
         """Whatever is computed ahead for the question that the rater had is no longer of use."""
@@ -129,17 +186,16 @@ class Desk:
                 return
             self._ahead[key] = question.number
         if self._rehearsal is not None:
-            study.rehearse(self._rehearsal, question.rater)
+            self._rehearse(study, question.rater, self._rehearsal)
 
         def out_of_date() -> bool:
             with self._lock:
-                waiting = any(name[0] == "question" and not job.done() for name, job in self._jobs.items())
-                return waiting or self._ahead.get(key) != question.number
+                return self._somebody_waits() or self._ahead.get(key) != question.number
 
         def prepare() -> None:
             try:
                 study.prepare_ahead(question, _ANSWERS_AHEAD, stop=out_of_date)
-            except ChoiceboError as error:
+            except (ChoiceboError, BrokenProcessPool, CancelledError) as error:
                 # Work ahead is only a kindness: the question is computed when it is asked for.
                 log.info("Nothing was prepared ahead: %s", error)
             except Exception:
@@ -147,21 +203,33 @@ class Desk:
 
         self._submit(self._spare, prepare)
 
+    def _rehearse(self, study: Study, rater: str, aside: Executor) -> None:
+        """Go through what questions to come will need.
+
+        Programs must be traced in each process anew, even if they are stored. So whoever will compute the first question of the
+        model goes through it itself, while the questions of the beginning leave it nothing else to do. Later on it has
+        something to do, and another process compiles ahead.
+        """
+        if study.needs_model(rater):
+            study.rehearse(aside, rater)
+        else:
+            study.rehearse(self.pool, rater, more=1)
+
     # ---- what is known
 
     # ``rater`` is whose answers it is known from; None: everybody's.
 
-    def result(self, study: Study, rater: str | None = None, patience: float = PATIENCE) -> Result | None:
-        """Everything that is known, if it is there within ``patience`` seconds; else None, and it is being computed."""
+    def result(self, study: Study, rater: str | None = None, wait: float = BEFORE_THINKING) -> Result | None:
+        """Everything that is known, if it is there within ``wait`` seconds; else None, and it is being computed."""
         try:
-            return self.begin_result(study, rater).result(timeout=patience)
+            return self.begin_result(study, rater).result(timeout=wait)
         except TimeoutError:
             return None
 
-    def status(self, study: Study, rater: str | None = None, patience: float = PATIENCE) -> Status | None:
-        """The status with what the model says, if it is there within ``patience`` seconds; else None."""
+    def status(self, study: Study, rater: str | None = None, wait: float = BEFORE_THINKING) -> Status | None:
+        """The status with what the model says, if it is there within ``wait`` seconds; else None."""
         try:
-            return self._begin(study, rater, "status", lambda: study.status(rater=rater)).result(timeout=patience)
+            return self._begin(study, rater, "status", lambda: study.status(rater=rater)).result(timeout=wait)
         except TimeoutError:
             return None
 
@@ -185,21 +253,38 @@ class Desk:
                 self._known[key] = (now, found)
             return found
 
-        return self._start((*key, now), work)
+        return self._start((*key, now), work).future
 
     # ---- inside
 
-    def _start(self, key: tuple[str, ...], work: Callable[[], Any]) -> Future[Any]:
+    def _start(
+        self,
+        key: tuple[str, ...],
+        work: Callable[[], Any],
+        threads: ThreadPoolExecutor | None = None,
+    ) -> Job:
         """The job under that key, begun now if there is none; two requests for the same thing share it."""
         with self._lock:
-            for name in [name for name, job in self._jobs.items() if job.done()]:
+            for name in [name for name, job in self._jobs.items() if job.future.done()]:
                 del self._jobs[name]
-            if key not in self._jobs:
-                self._jobs[key] = self._submit(self._threads, work)
-            return self._jobs[key]
+            known = self._jobs.get(key)
+            if known is None:
+                known = self._jobs[key] = Job(self._submit(threads or self._threads, work))
+            return known
+
+    def _somebody_waits(self) -> bool:
+        """Whether a question is wanted now; the lock is held."""
+        return any(name[0] in ("question", "model") and not job.future.done() for name, job in self._jobs.items())
 
     def _submit(self, threads: ThreadPoolExecutor, work: Callable[[], Any]) -> Future[Any]:
         try:
             return threads.submit(work)
         except RuntimeError:
             raise StorageError("The server is being stopped: try again in a moment.") from None
+
+
+def _again_if_killed(work: Callable[[], T]) -> T:
+    try:
+        return work()
+    except BrokenProcessPool:  # a worker was killed, perhaps for want of memory; the pool starts another
+        return work()

@@ -24,6 +24,7 @@ ACQUISITIONS = (
     ("ehvi", "expected improvement"),
     ("thompson", "Thompson sampling"),
     ("scalarised_thompson", "Thompson sampling, scalarised"),
+    ("variation", "variations of the best so far"),
     ("ucb", "upper confidence bound, as in the paper"),
     ("information", "information gained"),
     ("random", "at random, without a model"),

@@ -21,6 +21,7 @@ from choicebo.web.guard import HEADERS
 log = logging.getLogger("choicebo.web")
 
 API = "/api/"
+_FORMS = ("/studies/new", "/studies/catalogue")
 _CODES: tuple[tuple[type[Exception], int], ...] = (
     (StudyNotFound, 404),
     (UnknownRater, 404),
@@ -63,25 +64,25 @@ def _known(request: Request, error: Exception) -> Response:
         desk_of(request).forget(name_of(request.path_params["name"]))
     if isinstance(error, NotAllowed) and request.method == "GET" and _is_page(request):
         return see_other(f"/enter?next={quote(request.url.path)}")
-    return _answer(request, code, str(error))
+    return answer(request, code, str(error))
 
 
 def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     told = {404: "There is no such page.", 405: "This address does not take that."}
-    return _answer(request, error.status_code, told.get(error.status_code, str(error.detail)), error.headers)
+    return answer(request, error.status_code, told.get(error.status_code, str(error.detail)), error.headers)
 
 
 def _malformed(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
     place = ".".join(str(part) for part in first["loc"])
-    return _answer(request, 422, f"{place}: {first['msg']}.")
+    return answer(request, 422, f"{place}: {first['msg']}.")
 
 
 def _unknown(request: Request, error: Exception) -> Response:
     log.error("%s %s failed.", request.method, request.url.path, exc_info=error)
-    response = _answer(request, 500, _SORRY)
+    response = answer(request, 500, _SORRY)
     for name, value in HEADERS.items():
         response.headers.setdefault(name, value)
     return response
@@ -91,7 +92,8 @@ def _is_page(request: Request) -> bool:
     return not request.url.path.startswith(API) and not wants_part(request)
 
 
-def _answer(request: Request, code: int, message: str, headers: object = None) -> Response:
+def answer(request: Request, code: int, message: str, headers: object = None) -> Response:
+    """A sentence and a status, as a page, as a part of one, or as JSON: whatever the request is for."""
     if request.url.path.startswith(API):
         response: Response = JSONResponse({"error": message}, code)
         if code == 401:
@@ -99,10 +101,19 @@ def _answer(request: Request, code: int, message: str, headers: object = None) -
     elif wants_part(request):
         response = render(request, "parts/failure.html", status=code, message=message)
     else:
-        # A rater's way back is the study: the start is for the owner.
-        name = request.path_params.get("name") if code == 403 else None
-        back = "/" if name is None else study_path(name_of(name))
-        response = render(request, "failure.html", status=code, message=message, code=code, back=back)
+        response = render(
+            request, "failure.html", status=code, message=message, code=code, back=_way_back(request, code)
+        )
     if isinstance(headers, dict):
         response.headers.update(headers)
     return response
+
+
+def _way_back(request: Request, code: int) -> tuple[str, str]:
+    """Where to go from the page of an error: an address, and what to call it."""
+    name = request.path_params.get("name") if code == 403 else None
+    if name is not None:  # a rater's way back is the study: the start is for the owner
+        return study_path(name_of(name)), "To the study"
+    if request.method == "POST" and request.url.path in _FORMS:
+        return request.url.path, "Back to the form"
+    return "/", "To the start"

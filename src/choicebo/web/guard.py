@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import PlainTextResponse
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from choicebo.web.settings import is_loopback
@@ -14,6 +16,9 @@ from choicebo.web.settings import is_loopback
 FORM_BYTES = 1 << 20
 UPLOAD_BYTES = 32 << 20
 UPLOAD_PATHS = ("/studies/catalogue",)
+_READ_ON = 8
+"""A body so many times too large is still read to its end: a browser shows no answer that comes while it is sending."""
+_WAY_OUT = {"/studies/catalogue": "Make the images smaller, or leave some of them out."}
 _SAFE = ("GET", "HEAD", "OPTIONS")
 
 CONTENT_POLICY = "; ".join(
@@ -51,9 +56,11 @@ class Guard:
     browser: neither under another name that resolves to this machine, nor from another origin.
     """
 
-    def __init__(self, app: ASGIApp, *, loopback_only: bool) -> None:
+    def __init__(self, app: ASGIApp, *, loopback_only: bool, tell: Callable[[Request, int, str], Response]) -> None:
         self.app = app
         self.loopback_only = loopback_only
+        self.tell = tell
+        """How a visitor is told of a failure: a request, a status and a sentence become a response."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -62,9 +69,9 @@ class Guard:
             return
         headers = Headers(scope=scope)
         limit = UPLOAD_BYTES if scope["path"] in UPLOAD_PATHS else FORM_BYTES
-        refusal = self._refusal(scope, headers, limit)
+        refusal = self._refusal(scope, headers)
         received = 0
-        started = False
+        ended = started = False
 
         async def sending(message: Message) -> None:
             nonlocal started
@@ -76,9 +83,10 @@ class Guard:
             await send(message)
 
         async def receiving() -> Message:
-            nonlocal received
+            nonlocal received, ended
             message = await receive()
             received += len(message.get("body", b""))
+            ended = not message.get("more_body", False)
             if received > limit:
                 raise BodyTooLarge
             return message
@@ -91,12 +99,19 @@ class Guard:
         if refusal is not None:
             await refusal(scope, receive, sending)
             return
-        with contextlib.suppress(BodyTooLarge):
-            await self.app(scope, receiving, unless_too_large)
-        if received > limit and not started:
-            await _too_large(limit)(scope, receive, sending)
+        announced = headers.get("content-length", "0")
+        too_large = not announced.isdigit() or int(announced) > limit
+        if not too_large:
+            with contextlib.suppress(BodyTooLarge):
+                await self.app(scope, receiving, unless_too_large)
+            too_large = received > limit and not started
+        if too_large:
+            if not ended and (not announced.isdigit() or int(announced) <= _READ_ON * limit):
+                await _discard(receive, _READ_ON * limit)
+            told = f"Too much was sent: at most {limit >> 20} MB are taken at once. {_WAY_OUT.get(scope['path'], '')}"
+            await self.tell(Request(scope), 413, told.strip())(scope, receive, sending)
 
-    def _refusal(self, scope: Scope, headers: Headers, limit: int) -> PlainTextResponse | None:
+    def _refusal(self, scope: Scope, headers: Headers) -> PlainTextResponse | None:
         host = headers.get("host", "")
         if self.loopback_only and not is_loopback(urlsplit(f"//{host}").hostname or ""):
             return PlainTextResponse(f"This server answers only as 127.0.0.1 or localhost, not as {host!r}.\n", 421)
@@ -106,11 +121,13 @@ class Guard:
                 return PlainTextResponse("The request comes from another site: it is refused.\n", 403)
             if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
                 return PlainTextResponse("The request comes from another site: it is refused.\n", 403)
-        length = headers.get("content-length", "0")
-        if not length.isdigit() or int(length) > limit:
-            return _too_large(limit)
         return None
 
 
-def _too_large(limit: int) -> PlainTextResponse:
-    return PlainTextResponse(f"Too much was sent: at most {limit >> 20} MB are taken.\n", 413)
+async def _discard(receive: Receive, most: int) -> None:
+    """Read the rest of a body, within limits, and forget it."""
+    while most > 0:
+        message = await receive()
+        most -= len(message.get("body", b""))
+        if message["type"] != "http.request" or not message.get("more_body", False):
+            return

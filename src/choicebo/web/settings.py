@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import math
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -49,6 +50,8 @@ class ServerSettings:
     """Whether raters see the result that everybody's answers lead to; never each other's answers."""
     folder: Path | None = None
     """Where images that are uploaded in the browser are kept; None: beside the database file, or in this folder."""
+    patience: float = 4.0
+    """Seconds that a person waits for the model before a question without it is asked; 0: as long as it takes."""
 
     def __post_init__(self) -> None:
         if self.token is None and not is_loopback(self.host):
@@ -62,6 +65,11 @@ class ServerSettings:
             )
         if self.workers < 0:
             raise InvalidInput(f"workers is {self.workers}: give 1 or more, or 0 for one less than there are cores.")
+
+        if not (math.isfinite(self.patience) and self.patience >= 0):
+            raise InvalidInput(
+                f"patience is {self.patience}: give seconds, or 0 to wait for the model as long as it takes."
+            )
 
     @property
     def processes(self) -> int:

@@ -14,6 +14,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from choicebo._runtime import limit_blas_threads
 from choicebo.errors import ConvergenceWarning
+from choicebo.study import StorageError
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -27,6 +28,7 @@ class WorkerPool(Executor):
         self.politeness = politeness
         """By how much they stand back for the server itself (``os.nice``)."""
         self._pool: ProcessPoolExecutor | None = None
+        self._closed = False
         self._lock = threading.Lock()
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
@@ -34,6 +36,9 @@ class WorkerPool(Executor):
         limit_blas_threads()  # what the processes inherit
         for attempt in (1, 2):
             with self._lock:
+                if self._closed:
+                    # Work that was cut off by the end must not begin again: nobody would be there to end it.
+                    raise StorageError("The server is being stopped: try again in a moment.")
                 if self._pool is None:
                     context = multiprocessing.get_context("spawn")
                     self._pool = ProcessPoolExecutor(
@@ -52,12 +57,13 @@ class WorkerPool(Executor):
 
     def warm(self) -> None:
         """Start a process and let it load what every computation needs."""
-        self.submit(_load)
+        self.submit(load_numerics)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Stop the processes; what they are at is lost and is computed again when needed."""
         with self._lock:
             pool, self._pool = self._pool, None
+            self._closed = True
         if pool is None:
             return
         running: dict[int, Any] = dict(getattr(pool, "_processes", None) or {})
@@ -74,6 +80,9 @@ def _begin(politeness: int) -> None:
         os.nice(politeness)
 
 
-def _load() -> None:
+def load_numerics() -> None:
+    """Load what every computation needs; it takes some seconds."""
+    import scipy.stats.qmc  # noqa: F401
+
     import choicebo.optimizer
     import choicebo.study.compute  # noqa: F401

@@ -5,7 +5,7 @@ their priors). Differentiating the Cholesky factor costs several times as much a
 steps on the approximation with the factor kept, and one on the hyperparameters with the derivatives that these gathered.
 
 The bound has bad local optima (latent functions that swap roles halfway through the inputs): several starting points
-run a short course, and the one with the best bound goes on.
+run a short course, the few with the best bounds go on, and the best of these is kept.
 """
 
 from __future__ import annotations

@@ -48,6 +48,7 @@ errors: dict[int | str, dict[str, Any]] = {
         401: "No token, or one that is not for this.",
         404: "There is none.",
         409: "Another answer or study is there.",
+        413: "More was sent than is taken.",
         422: "Not of the right form.",
         429: "Too many wrong tokens.",
         503: "The database cannot be reached.",
@@ -122,7 +123,7 @@ def study(found: Sitting) -> StudyDetail:
 @router.get("/studies/{name}/question", summary="The question to show", responses={202: {"model": Thinking}})
 def question(request: Request, found: Sitting, wait: Wait = 0.0) -> QuestionOut:
     """The caller's open question, or the next one; 202 while it is being computed."""
-    asked = desk_of(request).question(found.study, found.rater, patience=wait)
+    asked = desk_of(request).question(found.study, found.rater, wait=wait)
     return JSONResponse({"thinking": True}, 202) if asked is None else QuestionOut.of(asked)  # type: ignore[return-value]
 
 
@@ -187,7 +188,7 @@ def result(
     """The options that probably no other one beats, and what drives them; 202 while it is being computed."""
     if not sees_result(request, found):
         raise NotAllowed("The result of this study is for its owner.")
-    known = desk_of(request).result(found.study, whose(found, rater), patience=wait)
+    known = desk_of(request).result(found.study, whose(found, rater), wait=wait)
     if known is None:
         return JSONResponse({"thinking": True}, 202)  # type: ignore[return-value]
     return ResultOut(

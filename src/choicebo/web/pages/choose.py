@@ -109,7 +109,7 @@ def advice(request: Request, sitting: Sitting) -> Response:
     study, learned_from = sitting.study, whose(sitting)
     answers = sum(act.counts for act in study.history(learned_from))
     if sees_result(request, sitting) and answers >= _ADVICE_FROM and study.has_posterior(learned_from):
-        status = desk_of(request).status(study, learned_from, patience=5.0)
+        status = desk_of(request).status(study, learned_from, wait=5.0)
         found = None if status is None else status.advice
     return render(request, "parts/advice.html", seat=sitting, advice=found)
 

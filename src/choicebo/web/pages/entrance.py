@@ -43,7 +43,7 @@ def join(request: Request, token: str) -> Response:
         study = access.join(request, token)
     except NotAllowed:
         told = "This link is not valid, or no longer: ask whoever sent it for a new one."
-        return render(request, "failure.html", status=401, code=401, message=told, back="/")
+        return render(request, "failure.html", status=401, code=401, message=told, back=("/", "To the start"))
     response = see_other(study_path(study))
     access.remember_rater(request, response, study, token)
     return response

@@ -73,7 +73,7 @@ def _surprising(request: Request, sitting: Seat) -> dict[int, float]:
     people = [rater.name for rater in study.raters()] if own is not None and sitting.visitor.is_owner else [own]
     found: dict[int, float] = {}
     for person in people:
-        status = desk_of(request).status(study, person, patience=2.0) if study.has_posterior(person) else None
+        status = desk_of(request).status(study, person, wait=2.0) if study.has_posterior(person) else None
         if status is not None:
             found |= {surprise.past.id: surprise.probability for surprise in status.surprising}
     return found

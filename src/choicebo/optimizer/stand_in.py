@@ -1,0 +1,62 @@
+"""A question that needs no model, for a person who should not wait for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from choicebo.acquisition.propose import Proposal
+from choicebo.acquisition.space_filling import spread_options
+from choicebo.space import Searchable
+
+Array = NDArray[np.float64]
+
+STRATEGY = "stand-in"
+_MEANWHILE = "The model is still thinking about the last answers; meanwhile,"
+
+
+def stand_in(
+    space: Searchable,
+    answers: Sequence[tuple[Array, tuple[int, ...]]],
+    *,
+    size: int,
+    new_count: int,
+    seen: Array,
+    aside: Array,
+    seed: int,
+    number: int,
+) -> Proposal:
+    """``new_count`` options from where nothing was shown yet, beside some that were kept.
+
+    It brings as few new options as a question of the model does: more of them would not only tire the person, they would also
+    let the data outgrow the programs that are being compiled meanwhile. ``aside: (n, d)`` are options not to show as known ones.
+    """
+    spread = spread_options(space, size, seen, seed, number)
+    fresh, again = spread.points[spread.new], spread.points[~spread.new]
+    new = min(new_count, len(fresh))
+    known = kept_points(answers, aside)[: size - new]
+    listed = {point.tobytes(): point for point in [*fresh[:new], *known, *fresh[new:], *again]}
+    points = np.array(list(listed.values())[:size])
+    unseen = {point.tobytes() for point in fresh}
+    is_new = np.array([point.tobytes() in unseen for point in points])
+    if not is_new.any():
+        return Proposal(points, is_new, STRATEGY, f"{_MEANWHILE} some options that were shown before.")
+    beside = ", beside some that were kept" if len(known) else ""
+    return Proposal(points, is_new, STRATEGY, f"{_MEANWHILE} options from parts not seen yet{beside}.")
+
+
+def kept_points(answers: Sequence[tuple[Array, tuple[int, ...]]], aside: Array) -> list[Array]:
+    """Points that were kept when last shown: those shown least often first, so that they get compared, then the latest."""
+    hidden = {point.tobytes() for point in aside}
+    times: dict[bytes, int] = {}
+    latest: dict[bytes, tuple[int, bool, Array]] = {}
+    for at, (points, kept) in enumerate(answers):
+        for position, point in enumerate(points):
+            key = point.tobytes()
+            times[key] = times.get(key, 0) + 1
+            latest[key] = (at, position in kept, point)
+    found = [key for key, (_, was_kept, _) in latest.items() if was_kept and key not in hidden]
+    found.sort(key=lambda key: (times[key], -latest[key][0]))
+    return [latest[key][2] for key in found]
