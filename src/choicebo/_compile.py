@@ -7,19 +7,23 @@ so each is tried on a trivial program first and left out where it is unknown.
 from __future__ import annotations
 
 import functools
+import inspect
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import jax
+import numpy as np
 
+from choicebo import _programs
 from choicebo._runtime import configure_jax
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 traces: Counter[str] = Counter()
-"""How often each compiled function was traced in this process: the tests count recompilations with it."""
+"""How often each function needed another program in this process, traced or loaded: the tests count recompilations with it."""
 
 _WANTED: dict[str, bool | str] = {
     "xla_cpu_use_fusion_emitters": False,
@@ -44,7 +48,7 @@ def compiler_options() -> dict[str, bool | str]:
 
 
 def jit(*static_argnames: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Compile a function on its first call, with the named arguments static.
+    """Compile a function on its first call, with the named arguments static; or load it, if another process did so before.
 
     >>> @jit("power")
     ... def raised(x, power):
@@ -54,20 +58,64 @@ def jit(*static_argnames: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        order = list(inspect.signature(function).parameters)
+        programs: dict[Any, Callable[..., R]] = {}
+        # The names of stored programs follow the source of this package, and of no other.
+        is_ours = Path(function.__code__.co_filename).is_relative_to(Path(__file__).parent)
+
         @functools.cache
-        def compiled() -> Callable[P, R]:
+        def compiled() -> Any:
             @functools.wraps(function)
             def counted(*args: P.args, **kwargs: P.kwargs) -> R:
                 traces[function.__qualname__] += 1
                 return function(*args, **kwargs)
 
-            wrapped: Any = jax.jit(counted, static_argnames=static_argnames, compiler_options=compiler_options())
-            return wrapped  # type: ignore[no-any-return]
+            return jax.jit(counted, static_argnames=static_argnames, compiler_options=compiler_options())
+
+        def program(static: dict[str, Any], inputs: dict[str, Any], described: Any) -> Callable[..., R]:
+            where = (function.__module__, function.__qualname__, sorted(compiler_options().items()))
+            name = _programs.name_of(where, sorted(static.items()), described) if is_ours else None
+
+            def anew() -> Any:
+                if name is None:
+                    return compiled().lower(**static, **inputs).compile()
+                with _programs.without_jax_cache():
+                    found = compiled().lower(**static, **inputs).compile()
+                _programs.save(name, found)
+                return found
+
+            stored = None if name is None else _programs.load(name)
+            if stored is None:
+                return anew()  # type: ignore[no-any-return]
+            traces[function.__qualname__] += 1
+            try:
+                jax.block_until_ready(stored(**inputs))  # type: ignore[no-untyped-call]
+            except Exception:  # it cannot be used after all; what errors that raises is not part of JAX's interface
+                return anew()  # type: ignore[no-any-return]
+            return stored  # type: ignore[no-any-return]
 
         @functools.wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
-            return compiled()(*args, **kwargs)
+            given = {**dict(zip(order, args, strict=False)), **kwargs}
+            static = {name: given[name] for name in static_argnames if name in given}
+            inputs = {name: value for name, value in given.items() if name not in static}
+            leaves, tree = jax.tree.flatten(inputs)
+            if any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
+                inlined: R = compiled()(*args, **kwargs)
+                return inlined
+            kinds = tuple(_kind(leaf) for leaf in leaves)
+            key = (tuple(static.items()), tree, kinds)
+            if key not in programs:
+                programs[key] = program(static, inputs, (str(tree), kinds))
+            return programs[key](**inputs)
 
         return call
 
     return decorate
+
+
+def _kind(leaf: Any) -> tuple[Any, ...]:
+    """What a program depends on of an input: shape and type of an array, or the type of a number of Python's."""
+    if isinstance(leaf, jax.Array | np.ndarray | np.generic):
+        return (leaf.shape, str(leaf.dtype), bool(getattr(leaf, "weak_type", False)))
+    return (type(leaf).__name__,)

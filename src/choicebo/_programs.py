@@ -1,0 +1,137 @@
+"""Compiled programs on disk, so that a new process need neither trace nor compile what an earlier one did.
+
+JAX's own cache saves the compiling, but every process traces and lowers each program again, which takes several times as long
+as running it. Here the finished program is stored, under a name that changes with anything it depends on: the package's
+source, the versions of JAX, the processor, the compiler's options, the static arguments, and the shapes and types of the others.
+
+Loading a program means running code from the user's own cache folder, as JAX's cache does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import importlib.metadata
+import os
+import pickle
+import platform
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from choicebo._runtime import cache_folder
+
+MOST_BYTES = 1 << 30
+"""Programs that were not used for longest are deleted beyond this."""
+_compiling = threading.RLock()
+
+
+def load(name: str) -> Any | None:
+    """The program of that name; None if there is none that can be used."""
+    file = _file(name)
+    try:
+        program, in_tree, out_tree = pickle.loads(file.read_bytes())
+        _find_lapack()
+        from jax.experimental import serialize_executable
+
+        found = serialize_executable.deserialize_and_load(program, in_tree, out_tree)
+    except FileNotFoundError:
+        return None
+    except Exception:  # damaged, or not for this machine after all: it is compiled anew and written over
+        return None
+    with contextlib.suppress(OSError):
+        os.utime(file)
+    return found
+
+
+def save(name: str, compiled: Any) -> bool:
+    """Keep a program; whether it was possible. Not every program can be stored, and not every folder written to."""
+    from jax.experimental import serialize_executable
+
+    file = _file(name)
+    try:
+        content = pickle.dumps(serialize_executable.serialize(compiled))
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=file.parent, suffix=".part", delete=False) as part:
+            part.write(content)
+        Path(part.name).replace(file)
+        _tidy(file.parent)
+    except Exception:  # it only saves time, so nothing that goes wrong with it may stop a fit
+        return False
+    return True
+
+
+@contextlib.contextmanager
+def without_jax_cache() -> Iterator[None]:
+    """Compile really: a program that comes from JAX's own cache cannot be stored again, it would miss its functions."""
+    from jax.experimental.compilation_cache import compilation_cache
+
+    config: Any = jax.config
+    with _compiling:
+        before = config.jax_enable_compilation_cache
+        config.update("jax_enable_compilation_cache", False)
+        compilation_cache.reset_cache()
+        try:
+            yield
+        finally:
+            config.update("jax_enable_compilation_cache", before)
+            compilation_cache.reset_cache()
+
+
+def name_of(*parts: Any) -> str | None:
+    """A name for the program that depends on ``parts``; None if they have no lasting description."""
+    described = repr(parts)
+    if " at 0x" in described:
+        return None
+    return hashlib.sha256(f"{_surroundings()} {described}".encode()).hexdigest()
+
+
+@functools.cache
+def _find_lapack() -> None:
+    """Let JAX look up the routines of LAPACK: it does so when a program that calls them is lowered, and a loaded one is not."""
+    jnp.linalg.cholesky(jnp.eye(2)).block_until_ready()
+
+
+@functools.cache
+def _surroundings() -> str:
+    """What every program depends on."""
+    source = hashlib.sha256()
+    for file in sorted(Path(__file__).parent.rglob("*.py")):
+        source.update(file.read_bytes())
+    versions = [importlib.metadata.version(package) for package in ("jax", "jaxlib")]
+    device = jax.devices()[0].device_kind
+    return repr((source.hexdigest(), versions, device, _processor(), str(jnp.zeros(()).dtype)))
+
+
+def _processor() -> str:
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith(("flags", "Features")):
+                return line
+    return f"{platform.machine()} {platform.processor()}"
+
+
+def _file(name: str) -> Path:
+    return cache_folder() / f"programs-{jax.__version__}" / name
+
+
+def _tidy(folder: Path) -> None:
+    found = sorted(_sizes(folder), reverse=True)
+    total = 0
+    for _, size, file in found:
+        total += size
+        if total > MOST_BYTES:
+            file.unlink(missing_ok=True)
+
+
+def _sizes(folder: Path) -> Iterator[tuple[float, int, Path]]:
+    for file in folder.iterdir():
+        with contextlib.suppress(OSError):
+            about = file.stat()
+            yield about.st_mtime, about.st_size, file

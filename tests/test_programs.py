@@ -1,0 +1,134 @@
+"""Programs that are kept between processes."""
+
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import choicebo
+from choicebo import _programs
+from choicebo._compile import jit
+
+SOURCE = """
+def scaled(x, power, calls):
+    calls.append(power)
+    return {"root": jnp.linalg.cholesky(x), "power": x**power}
+"""
+
+
+class Calls(list):
+    """What a function was traced with; static, and the same for every caller."""
+
+    def __hash__(self):
+        return 0
+
+    def __eq__(self, other):
+        return isinstance(other, Calls)
+
+    def __repr__(self):
+        return "calls"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("CHOICEBO_CACHE", str(tmp_path))
+    return tmp_path / f"programs-{jax.__version__}"
+
+
+def as_in_a_new_process():
+    """A function of the package that this process has not met."""
+    names = {"jnp": jnp}
+    exec(compile(SOURCE, str(Path(choicebo.__file__).parent / "imagined.py"), "exec"), names)
+    return jit("power", "calls")(names["scaled"])
+
+
+def test_what_one_process_compiled_another_one_loads(folder):
+    x, calls = 4.0 * jnp.eye(3), Calls()
+    first = as_in_a_new_process()(x, power=2, calls=calls)
+    assert list(calls) == [2]
+    second = as_in_a_new_process()(x, power=2, calls=calls)
+    assert list(calls) == [2]
+    assert len(list(folder.iterdir())) == 1
+    for key in first:
+        np.testing.assert_array_equal(first[key], second[key])
+
+
+def test_other_shapes_types_and_static_arguments_are_other_programs(folder):
+    calls = Calls()
+    for x, power in ((jnp.eye(2), 2), (jnp.eye(3), 2), (jnp.eye(3), 3), (jnp.eye(3, dtype=jnp.float32), 3)):
+        as_in_a_new_process()(x, power=power, calls=calls)
+    assert list(calls) == [2, 2, 3, 3]
+    assert len(list(folder.iterdir())) == 4
+
+
+@pytest.mark.parametrize("content", [b"", b"no program", pickle.dumps((b"no program", None, None))])
+def test_a_damaged_program_is_compiled_anew(folder, content):
+    x, calls = jnp.eye(2), Calls()
+    as_in_a_new_process()(x, power=2, calls=calls)
+    (file,) = folder.iterdir()
+    file.write_bytes(content)
+    found = as_in_a_new_process()(x, power=2, calls=calls)
+    np.testing.assert_array_equal(found["power"], x)
+    assert list(calls) == [2, 2]
+    assert len(file.read_bytes()) > 1000
+
+
+def test_a_program_that_fails_when_it_runs_is_compiled_anew(monkeypatch):
+    def fails(**inputs):
+        raise RuntimeError("Function not found")
+
+    monkeypatch.setattr(_programs, "load", lambda name: fails)
+    calls = Calls()
+    found = as_in_a_new_process()(jnp.eye(2), power=2, calls=calls)
+    np.testing.assert_array_equal(found["power"], jnp.eye(2))
+    assert list(calls) == [2]
+
+
+def test_a_folder_that_cannot_be_written_only_costs_time(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("not a folder")
+    monkeypatch.setenv("CHOICEBO_CACHE", str(tmp_path / "file"))
+    found = as_in_a_new_process()(jnp.eye(2), power=2, calls=Calls())
+    np.testing.assert_array_equal(found["power"], jnp.eye(2))
+
+
+def test_functions_of_others_are_not_stored(folder):
+    doubled = jit()(lambda x: 2.0 * x)
+    assert float(doubled(jnp.asarray(2.0))) == 4.0
+    assert not folder.exists()
+
+
+def test_what_has_no_lasting_description_has_no_name():
+    assert _programs.name_of("function", object()) is None
+    assert _programs.name_of("function", 1) != _programs.name_of("function", 2)
+
+
+def test_programs_that_were_not_used_for_longest_make_room(folder, monkeypatch):
+    calls = Calls()
+    for size in (2, 3, 4):
+        as_in_a_new_process()(jnp.eye(size), power=2, calls=calls)
+        for file in folder.iterdir():  # so that the next one is newer
+            os.utime(file, (file.stat().st_mtime - 10,) * 2)
+    sizes = [file.stat().st_size for file in folder.iterdir()]
+    monkeypatch.setattr(_programs, "MOST_BYTES", int(2.5 * max(sizes)))
+    as_in_a_new_process()(jnp.eye(5), power=2, calls=calls)
+    as_in_a_new_process()(jnp.eye(4), power=2, calls=calls)
+    assert list(calls) == [2, 2, 2, 2]
+    as_in_a_new_process()(jnp.eye(2), power=2, calls=calls)
+    assert list(calls) == [2, 2, 2, 2, 2]
+
+
+def test_a_process_that_never_met_lapack_can_run_a_program_that_needs_it():
+    compiled = jax.jit(jnp.linalg.cholesky).lower(jnp.eye(3)).compile()
+    assert _programs.save("root", compiled)
+    code = (
+        "import numpy as np, jax; from choicebo import _programs; from choicebo._runtime import configure_jax; "
+        "configure_jax(); print(np.asarray(_programs.load('root')(jax.numpy.eye(3) * 9.0))[0, 0])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.strip()) == (0, "3.0"), done.stderr
