@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -242,6 +243,17 @@ def test_a_chart_of_few_parameters_is_not_blown_up(parameters: int) -> None:
     chart = charts.parallel(space, points)
     assert 800 < chart.width < 1600
     assert chart.axes[-1].x < chart.width
+
+
+def test_the_numbers_of_close_options_do_not_cover_each_other() -> None:
+    space = cb.Space([cb.Real("p", 0, 1), cb.Real("q", 0, 1)])
+    points = [
+        Point({"p": 0.5, "q": 0.1 * n}, 0.6, optimal=True, mean=(1.0, 0.01 * n), lower=(0.0, -1.0), upper=(2.0, 1.0))
+        for n in range(4)
+    ]
+    for chart in (charts.parallel(space, points), *charts.scatters(space, points)):
+        heights = sorted(item.name_at[1] for item in chart.items)
+        assert min(b - a for a, b in itertools.pairwise(heights)) >= 14
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from choicebo._words import percent
 from choicebo.errors import InvalidInput
 from choicebo.insight.alignment import aligned_orders, order_like, reordered
 from choicebo.model.kernels import covariance
@@ -217,4 +218,4 @@ def _told(driver: Driver) -> str:
         "mixed": f"{driver.parameter} around {best}",
         "category": f"{driver.parameter} {best}",
     }[driver.direction]
-    return f"{shape} ({driver.relevance:.0%})"
+    return f"{shape} ({percent(driver.relevance)})"

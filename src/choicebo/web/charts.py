@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ _LEAST_SPAN = 708
 """From the first axis to the last: a chart of few axes is as wide as the others, or it would be blown up to fill the page."""
 _MOST_AXES = 12
 _SIDE, _EDGE = 360, 40
+_NAME_WIDTH, _NAME_HEIGHT = 18.0, 14.0
 _MOST_PAIRS = 3
 
 
@@ -46,6 +47,8 @@ class Item:
     y: float = 0.0
     bands: tuple[tuple[float, float, float, float], ...] = ()
     """Lines from (x1, y1) to (x2, y2) that hold 95 % of the belief."""
+    name_at: tuple[float, float] = (0.0, 0.0)
+    """Where its number is written."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,8 @@ def parallel(space: Space | Catalogue, points: Sequence[Point]) -> Chart:
         path = " ".join(f"{axis.x:.1f},{_height(column[row]):.1f}" for axis, column in zip(axes, columns, strict=True))
         items.append(Item(number, _label(space, points[row], number), path))
     width = 2 * _MARGIN + gaps * step + 36  # the words along the last axis need room
-    return Chart(width, _TOP + _HEIGHT + 34, tuple(items), tuple(axes))
+    starts = [(_MARGIN - 8.0, float(item.path.split()[0].split(",")[1]) + 4) for item in items]
+    return Chart(width, _TOP + _HEIGHT + 34, _named(items, starts), tuple(axes))
 
 
 def scatters(space: Space | Catalogue, points: Sequence[Point]) -> tuple[Chart, ...]:
@@ -115,7 +119,7 @@ def _pair(space: Space | Catalogue, points: Sequence[Point], a: int, b: int) -> 
         told = f"objective {a + 1}: {point.mean[a]:.1f}, objective {b + 1}: {point.mean[b]:.1f}"
         items.append(Item(number, f"{_label(space, point, number)}; {told}", x=x, y=y, bands=bands))
     names = (f"hidden objective {a + 1}", f"hidden objective {b + 1}")
-    return Chart(_SIDE, _SIDE, tuple(items), x_name=names[0], y_name=names[1])
+    return Chart(_SIDE, _SIDE, _named(items, _beside(items)), x_name=names[0], y_name=names[1])
 
 
 def _one_objective(space: Space | Catalogue, points: Sequence[Point]) -> Chart:
@@ -128,7 +132,27 @@ def _one_objective(space: Space | Catalogue, points: Sequence[Point]) -> Chart:
         bands = ((x, y_of(point.lower[0]), x, y_of(point.upper[0])),)
         told = f"objective: {point.mean[0]:.1f}"
         items.append(Item(number, f"{_label(space, point, number)}; {told}", x=x, y=y_of(point.mean[0]), bands=bands))
-    return Chart(_SIDE, _SIDE, tuple(items), x_name="options, worst to best", y_name="hidden objective")
+    return Chart(
+        _SIDE, _SIDE, _named(items, _beside(items)), x_name="options, worst to best", y_name="hidden objective"
+    )
+
+
+def _beside(items: Sequence[Item]) -> list[tuple[float, float]]:
+    return [(item.x + 9, item.y - 8) for item in items]
+
+
+def _named(items: Sequence[Item], wanted: Sequence[tuple[float, float]]) -> tuple[Item, ...]:
+    """The items with their numbers at the ``wanted`` places, or further down where one would cover another."""
+    taken: dict[int, tuple[float, float]] = {}
+    numbered = [(place, item.number) for item, place in zip(items, wanted, strict=True) if item.number]
+    for (x, y), number in sorted(numbered, key=lambda each: (each[0][1], each[1])):
+        lower = y
+        while any(
+            abs(x - there) < _NAME_WIDTH and abs(lower - level) < _NAME_HEIGHT for there, level in taken.values()
+        ):
+            lower += 1.0
+        taken[number] = (x, lower)
+    return tuple(replace(item, name_at=taken.get(item.number, item.name_at)) for item in items)
 
 
 def _ruler(points: Sequence[Point], dim: int, upwards: bool = False) -> Any:
