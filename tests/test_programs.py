@@ -79,6 +79,16 @@ def test_a_damaged_program_is_compiled_anew(folder, content):
     assert len(file.read_bytes()) > 1000
 
 
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="files have no owners here")
+def test_a_program_that_others_could_have_written_is_not_run(folder):
+    calls = Calls()
+    as_in_a_new_process()(jnp.eye(2), power=2, calls=calls)
+    (file,) = folder.iterdir()
+    file.chmod(0o666)
+    as_in_a_new_process()(jnp.eye(2), power=2, calls=calls)
+    assert list(calls) == [2, 2]
+
+
 def test_a_program_that_fails_when_it_runs_is_compiled_anew(monkeypatch):
     def fails(**inputs):
         raise RuntimeError("Function not found")

@@ -36,6 +36,8 @@ def load(name: str) -> Any | None:
     """The program of that name; None if there is none that can be used."""
     file = _file(name)
     try:
+        if not _is_mine(file):
+            return None
         program, in_tree, out_tree = pickle.loads(file.read_bytes())
         _find_lapack()
         from jax.experimental import serialize_executable
@@ -119,6 +121,12 @@ def _processor() -> str:
 
 def _file(name: str) -> Path:
     return cache_folder() / f"programs-{jax.__version__}" / name
+
+
+def _is_mine(file: Path) -> bool:
+    """Whether only this user or the administrator can have written it: what is loaded is run."""
+    about = file.stat()
+    return not hasattr(os, "getuid") or (about.st_uid in (0, os.getuid()) and not about.st_mode & 0o022)
 
 
 def _tidy(folder: Path) -> None:
