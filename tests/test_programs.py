@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import choicebo
-from choicebo import _programs
+from choicebo import _compile, _programs
 from choicebo._compile import jit
 
 SOURCE = """
@@ -131,6 +131,18 @@ def test_programs_that_were_not_used_for_longest_make_room(folder, monkeypatch):
     assert list(calls) == [2, 2, 2, 2]
     as_in_a_new_process()(jnp.eye(2), power=2, calls=calls)
     assert list(calls) == [2, 2, 2, 2, 2]
+
+
+def test_programs_leave_memory_and_come_back_from_disk(monkeypatch):
+    monkeypatch.setattr(_compile, "MOST_PROGRAMS", 2)
+    function, calls = as_in_a_new_process(), Calls()
+    loaded = []
+    load = _programs.load
+    monkeypatch.setattr(_programs, "load", lambda name: loaded.append(name) or load(name))
+    for size in (2, 3, 2, 4, 2, 3):
+        np.testing.assert_array_equal(function(jnp.eye(size), power=2, calls=calls)["power"], jnp.eye(size))
+    assert len(calls) == 3
+    assert len(loaded) == 4
 
 
 def test_a_process_that_never_met_lapack_can_run_a_program_that_needs_it():

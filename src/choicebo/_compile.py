@@ -25,6 +25,10 @@ R = TypeVar("R")
 traces: Counter[str] = Counter()
 """How often each function needed another program in this process, traced or loaded: the tests count recompilations with it."""
 
+MOST_PROGRAMS = 32
+"""Of one function in memory. A process that meets ever new shapes, as a long experiment does, else runs out of memory maps; a
+program that is wanted again is loaded again."""
+
 _WANTED: dict[str, bool | str] = {
     "xla_cpu_use_fusion_emitters": False,
     "xla_cpu_experimental_ynn_fusion_type": "",
@@ -105,9 +109,11 @@ def jit(*static_argnames: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
                 return inlined
             kinds = tuple(_kind(leaf) for leaf in leaves)
             key = (tuple(static.items()), tree, kinds)
-            if key not in programs:
-                programs[key] = program(static, inputs, (str(tree), kinds))
-            return programs[key](**inputs)
+            found = programs.pop(key, None) or program(static, inputs, (str(tree), kinds))
+            programs[key] = found  # the last one now: the first is the one not used for longest
+            while len(programs) > MOST_PROGRAMS:
+                programs.pop(next(iter(programs)), None)
+            return found(**inputs)
 
         return call
 
