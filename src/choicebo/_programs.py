@@ -1,7 +1,7 @@
 """Compiled programs on disk, so that a new process need neither trace nor compile what an earlier one did.
 
-JAX's own cache saves the compiling, but every process traces and lowers each program again, which takes several times as long
-as running it. Here the finished program is stored, under a name that changes with anything it depends on: the package's
+JAX's own cache saves the compiling, but every process traces and lowers each program again, which takes longer than
+running it. Here the finished program is stored, under a name that changes with anything it depends on: the package's
 source, the versions of JAX, the processor, the compiler's options, the static arguments, and the shapes and types of the others.
 
 Loading a program means running code from the user's own cache folder, as JAX's cache does.
