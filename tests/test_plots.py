@@ -18,7 +18,7 @@ def handmade(dim: int = 1, options: int = 20) -> Posterior:
     return Posterior(
         data=ChoiceData(X, [((0, 1, 2), (0,))]),
         spec=ModelSpec(2),
-        hyper=Hyperparameters(np.log(np.full((2, dim), 0.2)), np.log([3.0, 2.0])),
+        hyper=Hyperparameters(np.log(np.full((2, dim), 0.2)), np.log([3.0, 2.0]), np.zeros((2, 2))),
         options=X,
         whitened=whitened,
         log_likelihood=np.zeros((2, 10, 1)),

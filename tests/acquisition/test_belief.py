@@ -7,13 +7,32 @@ from choicebo.acquisition.belief import latent_at
 from choicebo.model.kernels import option_covariance
 
 
+def joint_covariance(belief, A, B):
+    """Of all latent functions at the rows of ``A`` and ``B``: (n_e a, n_e b)."""
+    k = [option_covariance(belief.kernel, belief.nugget, A, B, lengthscale) for lengthscale in belief.lengthscales]
+    mixed = np.einsum("dp,ep,pab->daeb", belief.mixing, belief.mixing, np.stack(k))
+    return mixed.reshape(belief.n_e * len(A), belief.n_e * len(B))
+
+
 def conditional(belief, points, d):
-    """Mean (draws, n) and standard deviation (n,) of the exact Gaussian conditional, written out."""
-    K = option_covariance(belief.kernel, belief.nugget, belief.X, belief.X, belief.lengthscales[d])
-    k = option_covariance(belief.kernel, belief.nugget, belief.X, points, belief.lengthscales[d])
-    solved = np.linalg.solve(K, k)
-    deviation = belief.scales[d] * np.sqrt(1.0 - (k * solved).sum(0))
-    return belief.latent[..., d] @ solved, deviation
+    """Mean (draws, n) and standard deviation (n,) of the exact Gaussian conditional of all latent functions together."""
+    n, n_e = len(points), belief.n_e
+    solved = np.linalg.solve(joint_covariance(belief, belief.X, belief.X), joint_covariance(belief, belief.X, points))
+    values = np.swapaxes(belief.latent, 1, 2).reshape(len(belief.latent), -1)
+    rest = joint_covariance(belief, points, points) - joint_covariance(belief, points, belief.X) @ solved
+    mine = slice(d * n, (d + 1) * n)
+    assert solved.shape[1] == n_e * n
+    return (values @ solved)[:, mine], np.sqrt(np.diag(rest)[mine])
+
+
+def smooth_deviations(belief, points):
+    """(n_e, n): standard deviations of the independent parts at new points, less what no inputs explain."""
+    found = []
+    for lengthscale in belief.lengthscales:
+        K = option_covariance(belief.kernel, belief.nugget, belief.X, belief.X, lengthscale)
+        k = option_covariance(belief.kernel, belief.nugget, belief.X, points, lengthscale)
+        found.append(np.sqrt(np.maximum((1 - belief.nugget) ** 2 - (k * np.linalg.solve(K, k)).sum(0), 0.0)))
+    return np.stack(found)
 
 
 @pytest.mark.parametrize("kernel", ["matern12", "matern32", "matern52", "rbf"])
@@ -22,18 +41,18 @@ def test_marginals_are_the_exact_conditional_of_every_draw(kernel):
     points = np.random.default_rng(1).random((7, 2))
     outlook = belief.marginals(seed=3)
     got = np.asarray(latent_at(belief.kernel, belief.nugget, outlook, jnp.asarray(points)))
+    # What no inputs explain is left out: a new option's own part, and what known options' own parts hide.
+    away = np.asarray(outlook.deviates)[:, :, None] * smooth_deviations(belief, points)
     for d in range(2):
-        mean, deviation = conditional(belief, points, d)
-        # What no inputs explain is left out: a new option's own part, and what known options' own parts hide.
-        smooth = np.sqrt(np.maximum(deviation**2 - belief.scales[d] ** 2 * (1 - (1 - belief.nugget) ** 2), 0.0))
-        expected = mean + np.asarray(outlook.deviates)[:, d, None] * smooth
+        mean, _ = conditional(belief, points, d)
+        expected = mean + np.einsum("e,sen->sn", belief.mixing[d], away)
         np.testing.assert_allclose(got[..., d].T, expected, atol=5e-3)
 
 
 def test_a_copy_of_a_known_option_promises_nothing_new():
     belief = prior_belief(nugget=0.05)
     copies = np.asarray(latent_at(belief.kernel, belief.nugget, belief.marginals(0), jnp.asarray(belief.X + 1e-9)))
-    np.testing.assert_allclose(np.swapaxes(copies, 0, 1), belief.smooth, atol=0.02 * belief.scales.max())
+    np.testing.assert_allclose(np.swapaxes(copies, 0, 1), belief.smooth, atol=0.02 * belief.mixing.max())
 
 
 @pytest.mark.parametrize("kernel", ["matern12", "matern32", "rbf"])
@@ -49,7 +68,7 @@ def test_a_path_has_the_conditional_mean_and_spread_over_its_random_features(ker
     for d in range(2):
         mean, deviation = conditional(belief, points, d)
         # The path leaves out a new option's own part of the variance, the nugget.
-        smooth = np.sqrt(deviation**2 - belief.nugget * belief.scales[d] ** 2)
+        smooth = np.sqrt(deviation**2 - belief.nugget * (belief.mixing[d] ** 2).sum())
         error = np.abs(values[..., d].mean(0) - mean[2])
         assert (error < 5 * deviation / np.sqrt(300) + 1e-3).all()
         np.testing.assert_allclose(values[..., d].std(0), smooth, rtol=0.2)

@@ -34,7 +34,7 @@ def test_a_small_front_is_filled_up_with_the_next_best_options():
     belief = prior_belief(m=6)
     latent = belief.latent.copy()
     latent[:, 0] = 50.0
-    proposal = ask(type(belief)(belief.X, latent, belief.lengthscales, belief.scales, belief.kernel, belief.nugget))
+    proposal = ask(type(belief)(belief.X, latent, belief.lengthscales, belief.mixing, belief.kernel, belief.nugget))
     assert len(proposal.points) == 5
     assert len(np.unique(proposal.points, axis=0)) == 5
 
@@ -58,7 +58,7 @@ def test_an_exhausted_space_shows_known_options_and_says_so():
     space = cb.Space([cb.Integer("a", 0, 3), cb.Integer("b", 0, 3)])
     belief = prior_belief(m=16)
     belief = type(belief)(
-        space.enumerate(), belief.latent, belief.lengthscales, belief.scales, belief.kernel, belief.nugget
+        space.enumerate(), belief.latent, belief.lengthscales, belief.mixing, belief.kernel, belief.nugget
     )
     proposal = propose(
         belief,

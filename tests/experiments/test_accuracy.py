@@ -14,6 +14,8 @@ from choicebo.experiments.accuracy import (
     Score,
     real_accuracy,
     real_ceiling,
+    real_independent,
+    real_orders,
     toy_accuracy,
     toy_ceiling,
 )
@@ -93,6 +95,15 @@ def test_real_folds_are_scored_on_the_same_test_sets_for_any_number_of_choices(s
     assert ceiling.exact is None
 
 
+def test_the_orders_of_all_outputs_tell_more_than_choices(smooth_data):
+    told = real_orders(smooth_data, 20, fold=0, n_test=50)
+    assert (told.task, told.n_choices, told.model) == ("smooth", 20, "orders")
+    assert told.accuracy > 0.7
+    independent = real_independent(smooth_data, 20, fold=0, n_test=50)
+    assert (independent.n_choices, independent.model) == (20, "independent")
+    assert told.accuracy > independent.accuracy > 0.0
+
+
 @pytest.mark.parametrize("fold", [-1, 5])
 def test_a_fold_that_does_not_exist_is_refused(smooth_data, fold):
     with pytest.raises(InvalidInput, match="fold must be from 0 to 4"):
@@ -132,7 +143,12 @@ def test_the_json_report_is_valid_and_complete(tmp_path):
     assert found["fits"][0]["accuracy"]["pareto"] == 0.75
     assert found["summary"][0]["accuracy"]["pareto"]["se"] is None
     assert found["oracle"]["toy"]["paper"] == 0.77
-    assert found["pareto_embedding"][0]["accuracy"]["mean"] == 0.4
+    assert found["peers"][0] == {
+        "task": "toy",
+        "n_choices": 100,
+        "model": "network",
+        "accuracy": {"mean": 0.4, "se": None},
+    }
     assert {"date", "versions", "machine"} <= set(found)
 
 

@@ -26,6 +26,8 @@ def made_up(cell: Cell, sets: object = None) -> dict:
         return asdict(Ceiling(cell.task, cell.repetition, fold, 0.8, 0.81 if fold is None else None))
     if cell.method == accuracy_cells.EMBEDDING:
         return asdict(Peer(cell.task, n_choices, cell.repetition, fold, 0.5, 1.0))
+    if cell.method in (accuracy_cells.INDEPENDENT, accuracy_cells.ORDERS):
+        return asdict(Peer(cell.task, n_choices, cell.repetition, fold, 0.6, 1.0, cell.method))
     by_rule = dict.fromkeys(PREDICTION_RULES, 0.75)
     return asdict(Score(cell.task, n_choices, cell.repetition, fold, by_rule, 1.0, 1.0, 300.0, ()))
 

@@ -41,7 +41,9 @@ def believing(data, functions, spread=0.7, seed=0):
     place = {int(row): at for at, row in enumerate(rows)}
     flat = np.swapaxes(latent.reshape(CHAINS * DRAWS, n_e, -1), 1, 2)
     log_likelihood = np.stack([_log_p(flat, choice, place, spec.lapse) for choice in data.choices], axis=1)
-    hyper = Hyperparameters(np.log(np.full((n_e, data.dim), LENGTHSCALE)), np.log(np.full(n_e, SCALE)))
+    hyper = Hyperparameters(
+        np.log(np.full((n_e, data.dim), LENGTHSCALE)), np.log(np.full(n_e, SCALE)), np.zeros((n_e, n_e))
+    )
     draws = CHAINS * DRAWS
     return Posterior(
         data=data,

@@ -36,10 +36,11 @@ def nuts_reference(posterior: cb.Posterior, draws: int = 400, chains: int = 3) -
     data, spec = posterior.data, posterior.spec
     batch, rows = make_batch(data)
     m = len(rows)
-    factors = whiten(spec, jax.tree.map(jnp.asarray, batch), posterior.hyper).factors[:, :m, :m]
+    factors, mixing = whiten(spec, jax.tree.map(jnp.asarray, batch), posterior.hyper)
+    factors = factors[:, :m, :m]
 
     def density(v):
-        latent = jnp.einsum("dmn,dn->dm", factors, v)
+        latent = mixing @ jnp.einsum("dmn,dn->dm", factors, v)
         full = jnp.zeros((len(data.X), spec.n_e)).at[rows].set(latent.T)
         return choice_log_likelihood(full, data, lapse=spec.lapse).sum() - 0.5 * (v**2).sum()
 

@@ -19,6 +19,7 @@ from choicebo.model.kernels import (
     HyperPrior,
     covariance,
     factors,
+    mixing,
     option_covariance,
     safe_cholesky,
 )
@@ -163,9 +164,27 @@ def test_the_prior_is_independent_normal_in_the_logarithms():
         lengthscale = norm.logpdf(hyper.log_lengthscale, np.log(0.4 * np.sqrt(3)), 0.8).sum()
         return lengthscale + norm.logpdf(hyper.log_scale, np.log(3.0), 0.5).sum()
 
-    one, two = (Hyperparameters(rng.normal(size=(2, 3)), rng.normal(size=2)) for _ in range(2))
+    nothing = np.zeros((2, 2))
+    one, two = (Hyperparameters(rng.normal(size=(2, 3)), rng.normal(size=2), nothing) for _ in range(2))
     difference = prior.log_density(one) - prior.log_density(two)  # it is known up to a constant
     np.testing.assert_allclose(difference, expected(one) - expected(two), rtol=1e-10)
+
+
+@pytest.mark.parametrize("independence", [1.5, 5.0])
+def test_the_prior_of_a_correlation_is_a_power_of_what_is_unexplained(independence):
+    prior, centre = HyperPrior(independence=independence), HyperPrior().centre(1, 2)
+    correlation = np.linspace(-0.95, 0.95, 20)
+    coupling = correlation / np.sqrt(1.0 - correlation**2)
+    for rho, c in zip(correlation, coupling, strict=True):
+        unit = mixing(Hyperparameters(np.zeros((2, 1)), np.zeros(2), np.array([[0.0, 9.0], [c, 9.0]])))
+        np.testing.assert_allclose(unit @ unit.T, [[1.0, rho], [rho, 1.0]], atol=1e-12)
+    log_density = [
+        float(prior.log_density(centre._replace(coupling=jnp.array([[0.0, 0.0], [c, 0.0]])))) for c in coupling
+    ]
+    jacobian = (1.0 + coupling**2) ** -1.5  # d correlation / d coupling
+    by_correlation = np.exp(log_density) / jacobian
+    expected = (1.0 - correlation**2) ** (independence - 1.5)  # flat at 1.5
+    np.testing.assert_allclose(by_correlation / by_correlation[0], expected / expected[0], rtol=1e-6)
 
 
 def test_the_priors_centre_is_its_most_probable_point():

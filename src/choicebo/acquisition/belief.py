@@ -39,13 +39,13 @@ class Marginals(NamedTuple):
     X: jax.Array
     """(options, d)"""
     weights: jax.Array
-    """(n_e, draws, options): ``K^-1 f`` of each draw; zero for padding."""
+    """(n_e, draws, options): ``K^-1 parts`` of each draw; zero for padding."""
     precision: jax.Array
     """(n_e, options, options): ``K^-1`` of unit variance; zero for padding."""
     lengthscale: jax.Array
     """(n_e, d)"""
-    scale: jax.Array
-    """(n_e,)"""
+    mixing: jax.Array
+    """(n_e, n_e): latent functions from their independent parts of unit variance."""
     deviates: jax.Array
     """(draws, n_e)"""
 
@@ -55,9 +55,9 @@ class Paths(NamedTuple):
 
     X: jax.Array
     weights: jax.Array
-    """(n_e, options): ``K^-1 (f - prior function)``."""
+    """(n_e, options): ``K^-1 (part - prior function)``."""
     lengthscale: jax.Array
-    scale: jax.Array
+    mixing: jax.Array
     frequency: jax.Array
     """(n_e, features, d), in units of the inverse length-scales."""
     phase: jax.Array
@@ -71,20 +71,20 @@ Outlook = Marginals | Paths
 
 def latent_at(kernel: str, nugget: float, outlook: Outlook, points: jax.Array) -> jax.Array:
     """Latent values (n, draws, n_e) at ``points: (n, d)``; a path has one draw."""
-    values = []
+    parts = []
     for d in range(outlook.lengthscale.shape[0]):
         k = (1.0 - nugget) * covariance(kernel, points, outlook.X, outlook.lengthscale[d])
         if isinstance(outlook, Paths):
             angle = points / outlook.lengthscale[d] @ outlook.frequency[d].T + outlook.phase[d]
             path = jnp.cos(angle) @ outlook.amplitude[d] + k @ outlook.weights[d]
-            values.append(outlook.scale[d] * path[:, None])
+            parts.append(path[:, None])
         else:
             known = ((k @ outlook.precision[d]) * k).sum(1)
             # Nothing is left to be learned at a known option: what its own part hides of the rest is left out, too.
             deviation = jnp.sqrt(jnp.maximum((1.0 - nugget) ** 2 - known, 1e-8))
             mean = k @ outlook.weights[d].T
-            values.append(outlook.scale[d] * (mean + deviation[:, None] * outlook.deviates[:, d]))
-    return jnp.stack(values, axis=-1).astype(jnp.float32)
+            parts.append(mean + deviation[:, None] * outlook.deviates[:, d])
+    return (jnp.stack(parts, axis=-1) @ outlook.mixing.T).astype(jnp.float32)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -96,7 +96,8 @@ class Belief:
     latent: Array
     """(draws, m, n_e), in units of the noise."""
     lengthscales: Array
-    scales: Array
+    mixing: Array
+    """(n_e, n_e), lower triangular: latent functions from their independent parts of unit variance."""
     kernel: str
     nugget: float
 
@@ -110,12 +111,12 @@ class Belief:
             posterior.options,
             np.zeros((len(chosen), len(posterior.options), posterior.latent_dim)),
             posterior.lengthscales,
-            posterior.scales,
+            posterior.mixing,
             posterior.spec.kernel,
             posterior.spec.nugget,
         )
-        latent = [scale * flat[chosen, d] @ bare.factors[d].T for d, scale in enumerate(bare.scales)]
-        return dataclasses.replace(bare, latent=np.stack(latent, axis=-1))
+        parts = [flat[chosen, d] @ factor.T for d, factor in enumerate(bare.factors)]
+        return dataclasses.replace(bare, latent=np.stack(parts, axis=-1) @ bare.mixing.T)
 
     @property
     def n_e(self) -> int:
@@ -129,13 +130,19 @@ class Belief:
         return tuple(safe_cholesky(self._covariance(self.X, self.X, row) + identity) for row in self.lengthscales)
 
     @functools.cached_property
+    def parts(self) -> Array:
+        """(draws, m, n_e): the independent parts of unit variance that the latent values are combined of."""
+        rows = self.latent.reshape(-1, self.n_e)
+        return np.asarray(solve_triangular(self.mixing, rows.T, lower=True).T).reshape(self.latent.shape)
+
+    @functools.cached_property
     def smooth(self) -> Array:
         """(draws, m, n_e): the part of the draws that depends on the options' inputs, as far as the draws tell."""
         parts = []
         for d, factor in enumerate(self.factors):
-            own = (self.nugget + JITTER) * cho_solve((factor, True), self.latent[..., d].T).T
-            parts.append(self.latent[..., d] - own)
-        return np.stack(parts, axis=-1)
+            own = (self.nugget + JITTER) * cho_solve((factor, True), self.parts[..., d].T).T
+            parts.append(self.parts[..., d] - own)
+        return np.asarray(np.stack(parts, axis=-1) @ self.mixing.T)
 
     def at(self, points: Array, seed: int) -> Array:
         """Joint draws (draws, n, n_e) at distinct ``points: (n, d)``; at known options, the draws that are there."""
@@ -163,9 +170,9 @@ class Belief:
         for d, factor in enumerate(self.factors):
             inverse = cho_solve((factor, True), np.eye(m))
             precision[d, :m, :m] = inverse
-            weights[d, :, :m] = self.latent[..., d] / self.scales[d] @ inverse
+            weights[d, :, :m] = self.parts[..., d] @ inverse
         deviates = _spread_deviates(len(self.latent), n_e, seed)
-        arrays = (self._padded(capacity), weights, precision, self.lengthscales, self.scales, deviates)
+        arrays = (self._padded(capacity), weights, precision, self.lengthscales, self.mixing, deviates)
         return Marginals(*(jnp.asarray(array) for array in arrays))
 
     def path(self, draw: int, seed: int, features: int = FEATURES) -> Paths:
@@ -180,8 +187,8 @@ class Belief:
         for d, factor in enumerate(self.factors):
             prior = np.cos(self.X / self.lengthscales[d] @ frequency[d].T + phase[d]) @ amplitude[d]
             prior += math.sqrt(self.nugget + JITTER) * rng.standard_normal(m)
-            weights[d, :m] = cho_solve((factor, True), self.latent[draw, :, d] / self.scales[d] - prior)
-        arrays = (self._padded(capacity), weights, self.lengthscales, self.scales, frequency, phase, amplitude)
+            weights[d, :m] = cho_solve((factor, True), self.parts[draw, :, d] - prior)
+        arrays = (self._padded(capacity), weights, self.lengthscales, self.mixing, frequency, phase, amplitude)
         return Paths(*(jnp.asarray(array) for array in arrays))
 
     def _conditional(self, points: Array, seed: int) -> Array:
@@ -189,11 +196,11 @@ class Belief:
         parts = []
         for d, (factor, lengthscale) in enumerate(zip(self.factors, self.lengthscales, strict=True)):
             cross = solve_triangular(factor, self._covariance(self.X, points, lengthscale), lower=True)
-            white = solve_triangular(factor, self.latent[..., d].T / self.scales[d], lower=True)
+            white = solve_triangular(factor, self.parts[..., d].T, lower=True)
             rest = self._covariance(points, points, lengthscale) - cross.T @ cross
             noise = rng.standard_normal((len(self.latent), len(points))) @ safe_cholesky(rest).T
-            parts.append(self.scales[d] * (white.T @ cross + noise))
-        return np.stack(parts, axis=-1)
+            parts.append(white.T @ cross + noise)
+        return np.asarray(np.stack(parts, axis=-1) @ self.mixing.T)
 
     def _covariance(self, A: Array, B: Array, lengthscale: Array) -> Array:
         return option_covariance(self.kernel, self.nugget, A, B, lengthscale)

@@ -67,7 +67,7 @@ class Ceiling:
 
 @dataclass(frozen=True)
 class Peer:
-    """How well a model that is no Gaussian process predicts from the same choices."""
+    """How well another model predicts that learns from the same sets."""
 
     task: str
     n_choices: int
@@ -75,6 +75,7 @@ class Peer:
     fold: int | None
     accuracy: float
     seconds: float
+    model: str = "network"
 
 
 def share_equal(predicted: Kept, kept: Kept) -> float:
@@ -143,6 +144,37 @@ def real_peer(
     """What a Pareto-embedding network reaches from the same choices on the test sets of the same fold."""
     part = _fold(data, n_choices, fold, seed, n_test)
     return _peer(data.name, seed, fold, part.choice_data(scale), part.test_options(scale), part.test_kept)
+
+
+def real_independent(
+    data: RealData, n_choices: int, fold: int, seed: int = 0, scale: Scale = min_max, n_test: int = REAL_TEST_SETS
+) -> Peer:
+    """What our model reaches with latent functions that are independent, as the paper's are."""
+    score = real_accuracy(data, n_choices, fold, seed, ChoiceGP(correlated=False), scale, n_test)
+    return Peer(data.name, n_choices, seed, fold, score.accuracy[PREDICTION_RULES[0]], score.seconds, "independent")
+
+
+def real_orders(
+    data: RealData, n_choices: int, fold: int, seed: int = 0, scale: Scale = min_max, n_test: int = REAL_TEST_SETS
+) -> Peer:
+    """What the same sets can tell at most: one model per output, told the order of that output within each set shown.
+
+    A choice says only which options no other one beats, and not by which output.
+    """
+    part = _fold(data, n_choices, fold, seed, n_test)
+    rows, test = scale(part.train_inputs, part.train_inputs), part.test_options(scale)
+    began, means = time.perf_counter(), []
+    for output in part.train_outputs.T:
+        pairs = [pair for choice in part.choices for pair in itertools.combinations(choice.shown, 2)]
+        decided = [(a, b) if output[a] > output[b] else (b, a) for a, b in pairs if output[a] != output[b]]
+        train = ChoiceData.from_sets([rows[list(pair)] for pair in decided], [[0]] * len(decided))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            posterior = ChoiceGP(latent_dim=1).fit(train, seed=seed)
+        means.append(posterior.latent(test.reshape(-1, test.shape[-1])).mean[:, 0])
+    values = np.stack(means, axis=-1).reshape(*test.shape[:2], -1)
+    reached = share_equal([pareto_choice(options) for options in values], part.test_kept)
+    return Peer(data.name, n_choices, seed, fold, reached, time.perf_counter() - began, "orders")
 
 
 def _fold(data: RealData, n_choices: int, number: int, seed: int, n_test: int) -> Fold:

@@ -15,6 +15,7 @@ from choicebo.experiments.figures import PANELS, learned_on_toy
 
 TOY, REAL = "toy", "real"
 CHOICE_GP, ORACLE_GP, EMBEDDING, PICTURE = "choice-gp", "oracle-gp", "pareto-embedding", "picture"
+INDEPENDENT, ORDERS = "independent-latents", "orders"
 SIZES = (100, 300)
 SCALES: dict[str, Scale] = {"min-max": min_max, "rank": rank_scaled}
 """Ways to bring the inputs of a real data set into the unit cube."""
@@ -50,14 +51,19 @@ def toy_cells(seeds: Sequence[int], sizes: Sequence[int] = SIZES, pictures: bool
     return grid
 
 
-def real_cells(names: Sequence[str], scaling: str, seed: int = 0, sizes: Sequence[int] = SIZES) -> list[Cell]:
-    """The grid of the experiment on real data sets; repetitions are folds."""
+def real_cells(
+    names: Sequence[str], scaling: str, seed: int = 0, sizes: Sequence[int] = SIZES, more: bool = True
+) -> list[Cell]:
+    """The grid of the experiment on real data sets; repetitions are folds.
+
+    ``more`` adds what explains our figures: independent latent functions, and what orders instead of choices would give.
+    """
     if scaling not in SCALES:
         raise InvalidInput(f"No scaling is called {scaling!r}; choose one of {', '.join(SCALES)}.")
     return [
         Cell(REAL, name, method, fold, {"scaling": scaling, "seed": seed, **settings})
         for name in names
-        for method in methods()
+        for method in (*methods(), *((INDEPENDENT, ORDERS) if more else ()))
         for settings in _sizes(method, sizes)
         for fold in range(accuracy.N_FOLDS)
     ]
@@ -87,6 +93,10 @@ def run_real_cell(cell: Cell, sets: Mapping[str, RealData]) -> dict[str, Any]:
         return asdict(accuracy.real_ceiling(data, fold, seed, scale))
     if cell.method == EMBEDDING:
         return asdict(accuracy.real_peer(data, settings["n_choices"], fold, seed, scale))
+    if cell.method == INDEPENDENT:
+        return asdict(accuracy.real_independent(data, settings["n_choices"], fold, seed, scale))
+    if cell.method == ORDERS:
+        return asdict(accuracy.real_orders(data, settings["n_choices"], fold, seed, scale))
     return asdict(accuracy.real_accuracy(data, settings["n_choices"], fold, seed, scale=scale))
 
 
@@ -99,7 +109,7 @@ def found(finished: Iterable[Done]) -> Found:
             sorted_out.pictures[done.cell.settings["n_choices"], done.cell.settings["set_size"]] = result
         elif done.cell.method == ORACLE_GP:
             sorted_out.ceilings.append(Ceiling(**result))
-        elif done.cell.method == EMBEDDING:
+        elif done.cell.method in (EMBEDDING, INDEPENDENT, ORDERS):
             sorted_out.peers.append(Peer(**result))
         else:
             sorted_out.scores.append(Score(**{**result, "problems": tuple(result["problems"])}))

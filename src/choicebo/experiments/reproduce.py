@@ -163,7 +163,7 @@ def real(run: Run, data: Data = None, *, seed: Seed = 0, scaling: Scaling = "min
     folder = _data_folder(data, run.full)
     names = FULL_SETS if run.full else QUICK_SETS
     sets = {name: datasets.real_data(name, folder) for name in names}
-    grid = accuracy_cells.real_cells(names, scaling, seed)
+    grid = accuracy_cells.real_cells(names, scaling, seed, more=run.full)
     finished = run.cells("real", grid, partial(accuracy_cells.run_real_cell, sets=sets))
     if not finished:
         return

@@ -156,13 +156,16 @@ def _partial_dependence(
 
 def _lengthscale_relevance(posterior: Posterior, dimension: int, mine: list[int]) -> float:
     """One minus the correlation between the ends of the range; for a category, between two of its values on average."""
-    length = posterior.lengthscales[dimension][mine]
-    squared = 1.0 / length**2
-    if len(mine) > 1:  # two one-hot columns change together, each by 1 / sqrt 2
-        pairs = [(a, b) for a in range(len(mine)) for b in range(a)]
-        squared = np.array([0.5 * (squared[a] + squared[b]) for a, b in pairs])
-    ends = covariance(posterior.spec.kernel, np.zeros((1, 1)), np.sqrt(squared)[:, None], np.ones(1))
-    return float(1.0 - np.mean(ends))
+    shares = posterior.mixing[dimension] ** 2 / posterior.scales[dimension] ** 2
+    between = 0.0
+    for share, length in zip(shares, posterior.lengthscales[:, mine], strict=True):
+        squared = 1.0 / length**2
+        if len(mine) > 1:  # two one-hot columns change together, each by 1 / sqrt 2
+            pairs = [(a, b) for a in range(len(mine)) for b in range(a)]
+            squared = np.array([0.5 * (squared[a] + squared[b]) for a, b in pairs])
+        ends = covariance(posterior.spec.kernel, np.zeros((1, 1)), np.sqrt(squared)[:, None], np.ones(1))
+        between += float(share * np.mean(ends))
+    return 1.0 - between
 
 
 def _driver(

@@ -10,8 +10,6 @@ from __future__ import annotations
 import dataclasses
 import time
 import warnings
-from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -239,10 +237,11 @@ def count(n_e: int) -> str:
 
 def _one_more(hyper: Hyperparameters, prior: HyperPrior) -> Hyperparameters:
     """The hyperparameters of a smaller model, and the prior's centre for one more dimension."""
-    _, dim = hyper.log_lengthscale.shape
-    new = prior.centre(dim, 1)
-    joined: Sequence[Any] = [np.concatenate([np.asarray(a), np.asarray(b)]) for a, b in zip(hyper, new, strict=True)]
-    return Hyperparameters(*joined)
+    n_e, dim = hyper.log_lengthscale.shape
+    larger = [np.array(part) for part in prior.centre(dim, n_e + 1)]
+    for all_of_it, known in zip(larger, hyper, strict=True):
+        all_of_it[tuple(slice(length) for length in np.shape(known))] = known
+    return Hyperparameters(*larger)
 
 
 def _clearly_better(one: Loo, other: Loo) -> bool:

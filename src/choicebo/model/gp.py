@@ -60,6 +60,8 @@ class ChoiceGP:
     nugget: float = 0.01
     """Share of each latent function's variance that is an option's own and no matter of its inputs."""
     prior: HyperPrior = HyperPrior()
+    correlated: bool = True
+    """Whether the latent functions may be correlated, as heating and cooling loads are; the paper's are independent."""
 
     def __post_init__(self) -> None:
         if (
@@ -73,12 +75,16 @@ class ChoiceGP:
         engine_named(self.engine)
         if not 0.0 <= self.nugget < 1.0:
             raise InvalidInput(f"nugget must be at least 0 and below 1, got {self.nugget!r}")
+        if not isinstance(self.correlated, bool):
+            raise InvalidInput(f"correlated must be True or False, got {self.correlated!r}")
         check_likelihood_settings((), self.latent_dim, 1.0, self.likelihood, self.lapse)
 
     @property
     def spec(self) -> ModelSpec:
         """The model apart from its data and engine."""
-        return ModelSpec(int(self.latent_dim), self.kernel, float(self.lapse), float(self.nugget), self.prior)
+        return ModelSpec(
+            int(self.latent_dim), self.kernel, float(self.lapse), float(self.nugget), self.prior, self.correlated
+        )
 
     def fit(
         self,
@@ -99,6 +105,8 @@ class ChoiceGP:
             raise InvalidInput("there are no choices to learn from; add at least one Choice to the ChoiceData")
         check_likelihood_settings(data.choices, self.latent_dim, 1.0, self.likelihood, self.lapse)
         engine, spec, began = engine_named(self.engine), self.spec, time.perf_counter()
+        if start is not None and not self.correlated:
+            start = start._replace(coupling=np.zeros_like(start.coupling))
         padded, rows = make_batch(data, self.likelihood)
         batch: Batch = jax.tree.map(jnp.asarray, padded)
         with one_blas_thread():

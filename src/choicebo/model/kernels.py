@@ -21,12 +21,28 @@ JITTER = 1e-6
 
 
 class Hyperparameters(NamedTuple):
-    """What the covariance functions depend on, in logarithms; one row per latent dimension."""
+    """What the covariance functions depend on; one row per latent dimension. Arrays of JAX or of NumPy."""
 
-    log_lengthscale: jax.Array
+    log_lengthscale: Any
     """(n_e, d)"""
-    log_scale: jax.Array
+    log_scale: Any
     """(n_e,): standard deviation of each latent function, in units of the noise."""
+    coupling: Any
+    """(n_e, n_e): what each latent function takes from the parts of the earlier ones; only the strictly lower triangle counts."""
+
+
+def mixing(hyper: Hyperparameters) -> Any:
+    """(n_e, n_e): the latent functions as combinations of independent parts of unit variance, ``f = mixing @ parts``.
+
+    Row ``d`` has the norm ``exp(log_scale[d])``, whatever the coupling. NumPy arrays give a NumPy array.
+
+    >>> one = Hyperparameters(np.zeros((2, 1)), np.log([1.0, 5.0]), np.array([[0.0, 0.0], [0.75, 0.0]]))
+    >>> mixing(one).tolist()
+    [[1.0, 0.0], [3.0, 4.0]]
+    """
+    numpy = jnp if isinstance(hyper.coupling, jax.Array) else np
+    rows = numpy.eye(len(hyper.coupling)) + numpy.tril(hyper.coupling, -1)
+    return (numpy.exp(hyper.log_scale) / numpy.sqrt((rows * rows).sum(1)))[:, None] * rows
 
 
 class HyperPrior(NamedTuple):
@@ -37,11 +53,15 @@ class HyperPrior(NamedTuple):
     lengthscale_spread: float = 1.0
     scale_median: float = 3.0
     scale_spread: float = 0.3
+    independence: float = 5.0
+    """How strongly latent functions are taken for uncorrelated; at 1.5 all correlations of two are equally probable."""
 
     def centre(self, dim: int, n_e: int) -> Hyperparameters:
         """The prior's medians for ``dim`` inputs and ``n_e`` latent dimensions."""
         log_lengthscale = math.log(self.lengthscale_median) + 0.5 * math.log(dim)
-        return Hyperparameters(jnp.full((n_e, dim), log_lengthscale), jnp.full((n_e,), math.log(self.scale_median)))
+        return Hyperparameters(
+            jnp.full((n_e, dim), log_lengthscale), jnp.full((n_e,), math.log(self.scale_median)), jnp.zeros((n_e, n_e))
+        )
 
     def log_density(self, hyper: Hyperparameters) -> jax.Array:
         """Log-density up to a constant, in the logarithms of the parameters."""
@@ -49,7 +69,9 @@ class HyperPrior(NamedTuple):
         centre = self.centre(dim, n_e)
         lengthscale = ((hyper.log_lengthscale - centre.log_lengthscale) / self.lengthscale_spread) ** 2
         scale = ((hyper.log_scale - centre.log_scale) / self.scale_spread) ** 2
-        return -0.5 * (lengthscale.sum() + scale.sum())
+        coupling = jnp.log1p((jnp.tril(hyper.coupling, -1) ** 2).sum(1))
+        total: jax.Array = -0.5 * (lengthscale.sum() + scale.sum()) - self.independence * coupling.sum()
+        return total
 
 
 def _matern12(r: Any, exp: Any) -> Any:

@@ -20,14 +20,15 @@ from choicebo.errors import InvalidInput
 from choicebo.model.choice_table import MAX_SET, choice_table, subset_of_code
 from choicebo.model.diagnostics import Diagnostics
 from choicebo.model.engines.base import ModelSpec, ProgressCallback, Reporter
-from choicebo.model.kernels import JITTER, Hyperparameters, option_covariance, safe_cholesky
+from choicebo.model.kernels import JITTER, Hyperparameters, mixing, option_covariance, safe_cholesky
 from choicebo.model.loo import KHAT_LIMIT, Loo, Refitter, smoothed_weights, summarised
 
 Array = NDArray[np.float64]
 
 PREDICTION_RULES = ("pareto", "likelihood", "mean")
 _CHUNK = 1024
-_NORMAL_QUANTILES = 8
+_HALVINGS = 16
+"""Of the interval that holds an end of a band: enough for any picture and any table."""
 
 
 class LatentSummary(NamedTuple):
@@ -63,13 +64,28 @@ class Posterior:
 
     @property
     def lengthscales(self) -> Array:
-        """(n_e, d): learned length-scales in the unit cube; a short one means that the input matters."""
+        """(n_e, d): learned length-scales in the unit cube, of the independent parts; a short one means that the input matters.
+
+        The first latent function is a part, each later one a combination of the parts up to its own; see :attr:`mixing`.
+        """
         return np.exp(np.asarray(self.hyper.log_lengthscale, dtype=np.float64))
 
     @property
     def scales(self) -> Array:
         """(n_e,): learned standard deviations of the latent functions, in units of the noise."""
         return np.exp(np.asarray(self.hyper.log_scale, dtype=np.float64))
+
+    @functools.cached_property
+    def mixing(self) -> Array:
+        """(n_e, n_e): the latent functions as combinations of independent parts of unit variance, ``f = mixing @ parts``."""
+        scale, coupling = (np.asarray(part, dtype=np.float64) for part in (self.hyper.log_scale, self.hyper.coupling))
+        return np.asarray(mixing(self.hyper._replace(log_scale=scale, coupling=coupling)))
+
+    @property
+    def correlations(self) -> Array:
+        """(n_e, n_e): prior correlations of the latent functions, as learned."""
+        unit = self.mixing / self.scales[:, None]
+        return np.asarray(unit @ unit.T)
 
     def _covariance(self, A: Array, B: Array, lengthscale: Array) -> Array:
         return option_covariance(self.spec.kernel, self.spec.nugget, A, B, lengthscale)
@@ -90,24 +106,22 @@ class Posterior:
 
     @functools.cached_property
     def _weights(self) -> Array:
-        """(draws, n_e, m): ``K^-1 f`` of every draw, so that a conditional mean is one product."""
-        parts = [
-            scale * solve_triangular(factor, self._draws[:, d].T, lower=True, trans="T").T
-            for d, (factor, scale) in enumerate(zip(self._factors, self.scales, strict=True))
+        """(draws, n_e, m): ``K^-1 parts`` of every draw, so that a conditional mean is one product."""
+        weights = [
+            solve_triangular(factor, self._draws[:, d].T, lower=True, trans="T").T
+            for d, factor in enumerate(self._factors)
         ]
-        return np.stack(parts, axis=1)
+        return np.stack(weights, axis=1)
 
     def latent(self, X: ArrayLike) -> LatentSummary:
         """Mean and 95 % band of each latent function at ``X: (n, d)``, any number of points."""
         points = self._points(X)
-        # Each draw contributes a normal distribution; its quantiles stand for it in the mixture.
-        normal = _normal_quantiles(_NORMAL_QUANTILES)
         parts = []
         for chunk in _chunks(points, _CHUNK):
             mean, cross = self._conditional_mean(chunk)
-            variance = np.stack([np.maximum(1.0 - (c**2).sum(0), 0.0) for c in cross], axis=1) * self.scales**2
-            mixture = mean[:, None] + np.sqrt(variance) * normal[:, None, None]
-            lower, upper = np.quantile(mixture.reshape(-1, *mean.shape[1:]), [0.025, 0.975], axis=0)
+            rest = np.stack([np.maximum(1.0 - (c**2).sum(0), 0.0) for c in cross], axis=1)
+            mean, variance = mean @ self.mixing.T, rest @ (self.mixing**2).T
+            lower, upper = (_mixture_quantile(mean, np.sqrt(variance), share) for share in (0.025, 0.975))
             parts.append((mean.mean(0), lower, upper))
         return LatentSummary(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
@@ -128,8 +142,8 @@ class Posterior:
         for d, lengthscale in enumerate(self.lengthscales):
             rest = self._covariance(unique, unique, lengthscale) - cross[d].T @ cross[d]
             noise = rng.standard_normal((draws, len(unique)))
-            result[..., d] = mean[..., d] + self.scales[d] * (noise @ safe_cholesky(rest).T)
-        return result[:, inverse.reshape(-1)]
+            result[..., d] = mean[..., d] + noise @ safe_cholesky(rest).T
+        return np.asarray((result @ self.mixing.T)[:, inverse.reshape(-1)])
 
     def choice_probabilities(
         self, X_set: ArrayLike, *, normalised: bool = True, seed: int = 0
@@ -171,7 +185,10 @@ class Posterior:
             raise InvalidInput(f"rule must be one of {', '.join(map(repr, PREDICTION_RULES))}, got {rule!r}")
         size = sets.shape[1]
         if rule == "mean":
-            flat = self.latent(sets.reshape(-1, sets.shape[2])).mean
+            # Equal options are one option: rounding must not make one beat the other.
+            points, position = np.unique(sets.reshape(-1, sets.shape[2]), axis=0, return_inverse=True)
+            means = [self._conditional_mean(chunk)[0].mean(0) for chunk in _chunks(points, _CHUNK)]
+            flat = (np.concatenate(means) @ self.mixing.T)[position.reshape(-1)]
             kept = [pareto.non_dominated(values) for values in flat.reshape(len(sets), size, -1)]
             return [tuple(int(i) for i in np.flatnonzero(mask)) for mask in kept]
         codes = []
@@ -215,7 +232,7 @@ class Posterior:
         return summarised(pointwise, khat, sorted(worst))
 
     def _conditional_mean(self, points: Array, chosen: Any = slice(None)) -> tuple[Array, list[Array]]:
-        """Means given each chosen draw, (draws, n, n_e), and per dimension ``L^-1 k(options, points)``."""
+        """Means of the independent parts given each chosen draw, (draws, n, n_e), and ``L^-1 k(options, points)`` of each."""
         means, cross = [], []
         for d, lengthscale in enumerate(self.lengthscales):
             k = self._covariance(self.options, points, lengthscale)
@@ -233,14 +250,14 @@ class Posterior:
                 mine = slice(number * size, (number + 1) * size)
                 # Equal options are one option: they must get equal values.
                 unique, inverse = np.unique(options, axis=0, return_index=True, return_inverse=True)[1:]
-                latent = mean[:, mine][:, unique]
+                parts = mean[:, mine][:, unique]
                 for d, lengthscale in enumerate(self.lengthscales):
                     known = cross[d][:, mine][:, unique]
                     distinct = options[unique]
                     rest = self._covariance(distinct, distinct, lengthscale) - known.T @ known
                     noise = rng.standard_normal((total, len(unique))) @ safe_cholesky(rest).T
-                    latent[..., d] += self.scales[d] * noise
-                yield latent[:, inverse.reshape(-1)]
+                    parts[..., d] += noise
+                yield (parts @ self.mixing.T)[:, inverse.reshape(-1)]
 
     def _points(self, X: ArrayLike) -> Array:
         try:
@@ -283,8 +300,15 @@ def _chunks(points: Array, size: int) -> Iterator[Array]:
     return (points[at : at + size] for at in range(0, len(points), size))
 
 
-@functools.cache
-def _normal_quantiles(count: int) -> Array:
-    from scipy.special import ndtri
+def _mixture_quantile(mean: Array, deviation: Array, share: float) -> Array:
+    """Quantile of normal distributions of ``mean: (draws, ...)`` and one ``deviation: (...)``, all equally probable."""
+    from scipy.special import ndtr, ndtri
 
-    return np.asarray(ndtri((np.arange(count) + 0.5) / count))
+    spread = np.maximum(deviation, 1e-12)
+    # It lies between the smallest and the largest quantile of a single one.
+    low, high = (end + ndtri(share) * spread for end in (mean.min(0), mean.max(0)))
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        below = ndtr((middle - mean) / spread).mean(0) < share
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return np.asarray(0.5 * (low + high))

@@ -330,7 +330,13 @@ class ChoiceOptimizer:
 
     def _model(self, latent_dim: int) -> ChoiceGP:
         settings = self.settings
-        return ChoiceGP(latent_dim, kernel=settings.kernel, engine=settings.engine, lapse=settings.lapse)
+        return ChoiceGP(
+            latent_dim,
+            kernel=settings.kernel,
+            engine=settings.engine,
+            lapse=settings.lapse,
+            correlated=settings.correlated,
+        )
 
     def _revise_dimension(self, data: ChoiceData, progress: ProgressCallback | None) -> None:
         """With ``latent_dim="auto"``: look on a schedule whether the answers ask for another number of objectives."""

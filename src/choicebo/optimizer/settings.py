@@ -45,6 +45,8 @@ class Settings:
     kernel: str = "matern32"
     engine: str = "hmc"
     lapse: float = 0.01
+    correlated: bool = True
+    """Whether hidden objectives may be correlated; the paper's are independent."""
     allow_repeats: bool = False
     """Whether an option shown before may be proposed as new: where answers are noisy, repetition averages."""
 
@@ -72,7 +74,7 @@ class Settings:
             raise InvalidInput(f"companions is {self.companions!r}; give one of {', '.join(map(repr, rules))}")
         if not isinstance(self.engine, str):
             raise InvalidInput("engine must be a name here, so that a run can be saved; see ChoiceGP for the names")
-        ChoiceGP(kernel=self.kernel, engine=self.engine, lapse=self.lapse)
+        ChoiceGP(kernel=self.kernel, engine=self.engine, lapse=self.lapse, correlated=self.correlated)
 
     @property
     def acquisitions(self) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 State = dict[str, Any]
 
 # What the model depends on; the rest of the settings says how to ask.
-_MODEL_SETTINGS = ("latent_dim", "kernel", "engine", "lapse", "seed", "baseline")
+_MODEL_SETTINGS = ("latent_dim", "kernel", "engine", "lapse", "correlated", "seed", "baseline")
 
 
 def next_query(state: State, known: bytes | None = None, progress: ProgressCallback | None = None) -> dict[str, Any]:
@@ -82,7 +82,8 @@ def rehearse(state: State, more: int) -> bool:
     checks = optimizer.latent_dim_history
     shapes = (option_capacity(data.n_options), choice_capacity(data.choices), largest_set(data.choices), data.dim)
     looks = settings.latent_dim == "auto" and due(data.n_choices, checks[-1]["answers"] if checks else 0)
-    key = (*shapes, optimizer.latent_dim, looks, settings.acquisition, settings.kernel, settings.engine, settings.lapse)
+    model = (settings.kernel, settings.engine, settings.lapse, settings.correlated)
+    key = (*shapes, optimizer.latent_dim, looks, settings.acquisition, *model)
     if key in _rehearsed:
         return False
     _rehearsed.add(key)

@@ -48,10 +48,12 @@ def from_bytes(content: bytes) -> tuple[Posterior, list[dict[str, Any]]]:
     with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
         record = json.loads(str(arrays["text"]))
         spec = ModelSpec(**{**record["spec"], "prior": HyperPrior(*record["spec"]["prior"])})
+        hyper = {name: arrays[f"hyper_{name}"] for name in Hyperparameters._fields if f"hyper_{name}" in arrays}
+        independent = np.zeros((spec.n_e, spec.n_e))  # files from before latent functions could be correlated
         posterior = Posterior(
             data=ChoiceData.from_json(record["data"]),
             spec=spec,
-            hyper=Hyperparameters(**{name: arrays[f"hyper_{name}"] for name in Hyperparameters._fields}),
+            hyper=Hyperparameters(**{"coupling": independent, **hyper}),
             likelihood=record["likelihood"],
             diagnostics=Diagnostics(**record["diagnostics"], evidence_trace=arrays["evidence_trace"]),
             **{name: arrays[name] for name in _ARRAYS},

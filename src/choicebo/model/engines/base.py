@@ -29,17 +29,20 @@ class ModelSpec:
     lapse: float = 0.01
     nugget: float = 0.01
     prior: HyperPrior = HyperPrior()
+    correlated: bool = True
 
 
 class Whitened(NamedTuple):
-    """The prior at fixed hyperparameters: ``f_d = factors[d] @ v_d`` with ``v`` standard normal."""
+    """The prior at fixed hyperparameters: ``f = mixing @ parts``, ``parts_d = factors[d] @ v_d`` with ``v`` standard normal."""
 
     factors: jax.Array
-    """(n_e, options, options), output scale included."""
+    """(n_e, options, options), of unit variance."""
+    mixing: jax.Array
+    """(n_e, n_e), output scales included."""
 
     def latent(self, v: jax.Array) -> jax.Array:
         """Latent values (n_e, options) of whitened ones."""
-        return jnp.einsum("dmn,dn->dm", self.factors, v)
+        return self.mixing @ jnp.einsum("dmn,dn->dm", self.factors, v)
 
 
 def whiten(spec: ModelSpec, batch: Batch, hyper: Hyperparameters) -> Whitened:
@@ -47,7 +50,8 @@ def whiten(spec: ModelSpec, batch: Batch, hyper: Hyperparameters) -> Whitened:
     unit = kernels.factors(
         spec.kernel, spec.nugget, jnp.asarray(batch.X), jnp.asarray(batch.option_used), hyper.log_lengthscale
     )
-    return Whitened(jnp.exp(hyper.log_scale)[:, None, None] * unit)
+    coupling = jnp.asarray(hyper.coupling) if spec.correlated else jnp.zeros((spec.n_e, spec.n_e))
+    return Whitened(unit, kernels.mixing(hyper._replace(coupling=coupling)))
 
 
 def log_posterior(spec: ModelSpec, batch: Batch, prior: Whitened, v: jax.Array) -> jax.Array:

@@ -40,6 +40,8 @@ def precision_at(spec: ModelSpec, batch: Batch, prior: Whitened, v: jax.Array) -
     n_e, options = v.shape
     factors = prior.factors.astype(jnp.float32)
     curved = curvature(prior.latent(v), batch, spec.lapse).reshape(n_e, options, n_e, options)
+    mixing = prior.mixing.astype(jnp.float32)
+    curved = jnp.einsum("ad,ambn,be->dmen", mixing, curved, mixing)
     # Block by block: the factors of different latent dimensions do not mix.
     rows = [[factors[d].T @ curved[d, :, e] @ factors[e] for e in range(n_e)] for d in range(n_e)]
     return jnp.eye(v.size, dtype=jnp.float32) + jnp.block(rows)
