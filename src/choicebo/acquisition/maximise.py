@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import jax
@@ -22,6 +22,8 @@ ENUMERATE = 10_000
 _GLOBAL = 1024
 _LOCAL = 512
 _RELATIVES = 256
+_MIXED = 0.3
+"""Share of variations that mix two options."""
 _STARTS = 8
 _ROUNDS = 25
 _WIDTHS = (0.1, 0.03, 0.01)
@@ -99,9 +101,10 @@ def maximise(
     are left. The result is empty only if nothing is left.
     """
     if nearby and len(around) > 0:
-        pool = _without(_relatives(space, around, np.random.default_rng(seed)), avoid)
-        if len(pool) > 0:
-            return _ranked(pool, objective(pool))
+        for relatives in _relatives(space, around, np.random.default_rng(seed)):
+            pool = _without(relatives, avoid)
+            if len(pool) > 0:
+                return _ranked(pool, objective(pool))
     if space.size <= ENUMERATE:
         pool = _without(space.enumerate(ENUMERATE), avoid)
         return _ranked(pool, objective(pool))
@@ -132,16 +135,24 @@ def _pool(space: Searchable, around: Array, seed: int, rng: np.random.Generator)
     return np.unique(np.concatenate([spread, local[space.feasible(local)]]), axis=0)
 
 
-def _relatives(space: Searchable, around: Array, rng: np.random.Generator) -> Array:
-    """Points that take each parameter from one of two members of ``around``, or differ from a member in one parameter."""
+def _relatives(space: Searchable, around: Array, rng: np.random.Generator) -> Iterator[Array]:
+    """Sets of points like ``around``, in random order: one takes each parameter from one of two members, each of the others
+    differs from a member in one parameter, the same for the whole set.
+
+    The kind is drawn and not left to the acquisition: what the model thinks it knows best is where it would never look again.
+    """
     # The one-hot columns of a parameter go together.
     names, parameter = np.unique([column.parameter for column in space.columns], return_inverse=True)
-    first, second, kept = around[rng.integers(len(around), size=(3, _RELATIVES))]
-    mixed = np.where((rng.random((_RELATIVES, len(names))) < 0.5)[:, parameter], first, second)
-    changes = parameter == rng.integers(len(names), size=_RELATIVES)[:, None]
-    changed = np.where(changes, rng.random(kept.shape), kept)
-    found = space.snap(np.concatenate([mixed, changed]))
-    return np.unique(found[space.feasible(found)], axis=0)
+    kinds = rng.permutation(len(names))
+    place = 0 if rng.random() < _MIXED else len(names)
+    for kind in np.insert(kinds, place, -1):
+        first, second = around[rng.integers(len(around), size=(2, _RELATIVES))]
+        if kind < 0:
+            found = np.where((rng.random((_RELATIVES, len(names))) < 0.5)[:, parameter], first, second)
+        else:
+            found = np.where(parameter == kind, rng.random(first.shape), first)
+        found = space.snap(found)
+        yield np.unique(found[space.feasible(found)], axis=0)
 
 
 def _climbed(
