@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import multiprocessing
 from concurrent.futures import ProcessPoolExecutor
@@ -100,6 +101,20 @@ def test_a_model_from_a_file_cannot_run_code(study):
 
     with pytest.raises(ValueError):
         posterior_file.from_bytes(pickle.dumps({"text": 1}))
+
+
+def test_a_model_stored_before_objectives_could_be_correlated_is_still_read(study):
+    posterior = study.posterior()
+    with np.load(io.BytesIO(posterior_file.to_bytes(posterior, []))) as stored:
+        arrays = {name: stored[name] for name in stored.files if name != "hyper_coupling"}
+    record = json.loads(str(arrays["text"]))
+    del record["spec"]["correlated"]
+    record["spec"]["prior"].pop()
+    older = io.BytesIO()
+    np.savez(older, **{**arrays, "text": np.array(json.dumps(record))})
+    read, _ = posterior_file.from_bytes(older.getvalue())
+    np.testing.assert_array_equal(read.correlations, np.eye(2))
+    np.testing.assert_array_equal(read.scales, posterior.scales)
 
 
 def test_the_question_after_a_probable_answer_is_prepared_while_the_person_thinks(study, monkeypatch):

@@ -172,11 +172,9 @@ class Posterior:
 
         ``rule="pareto"``: the subset that is most probably the Pareto set of the latent functions, which is what the
         person would keep without noise. ``"likelihood"``: the most probable answer, noise included. ``"mean"``: the Pareto
-        set of the posterior mean. The first is the default because it is the most accurate of the three with few choices and
-        the right number of latent dimensions (``choicebo reproduce toy | dimension | real`` print all). The mean is level with
-        it with many choices, and better where there are more latent dimensions than objectives, or two that are nearly
-        equal: it does not let the doubts of each dimension rescue an option. With few choices and too many dimensions it is
-        far worse, for the draws then disagree on what a dimension is.
+        set of the posterior mean. The first is the default because it is the most accurate of the three with few choices
+        (``choicebo reproduce toy | dimension | real`` print all). The mean is level with it with many choices; with few choices
+        and too many dimensions it is far worse, for the draws then disagree on what a dimension is.
         """
         sets = np.asarray(X_sets, dtype=np.float64)
         if sets.ndim != 3 or sets.shape[2] != self.options.shape[1]:
