@@ -157,9 +157,9 @@ def real_independent(
 def real_orders(
     data: RealData, n_choices: int, fold: int, seed: int = 0, scale: Scale = min_max, n_test: int = REAL_TEST_SETS
 ) -> Peer:
-    """What the same sets can tell at most: one model per output, told the order of that output within each set shown.
+    """What the same sets tell whoever learns more from each: one model per output, told the order of that output within the set.
 
-    A choice says only which options no other one beats, and not by which output.
+    A choice says only which options no other one beats, and not in which output.
     """
     part = _fold(data, n_choices, fold, seed, n_test)
     rows, test = scale(part.train_inputs, part.train_inputs), part.test_options(scale)

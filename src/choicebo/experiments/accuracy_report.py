@@ -118,8 +118,8 @@ def table(
     )
     if {"independent", "orders"} & {peer.model for peer in peers}:
         found.caption += (
-            " independent: our model with independent latent functions, as in the paper. orders: what the same sets can tell at "
-            "most, one model per output that is told the order of that output within each set."
+            " independent: our model with independent latent functions, as in the paper. orders: one model per output that is "
+            "told the order of that output within each set, far more than a choice says."
         )
     found.caption_justify = "left"
     return found

@@ -212,7 +212,7 @@ _ALL = (
     Method(
         "paper",
         "choicebo, ucb and slice sampling (the paper's)",
-        partial(Choices, acquisition="ucb", engine="ess", correlated=False, new_per_query=1),
+        partial(Choices, acquisition="ucb", engine="ess", new_per_query=1),
     ),
     Method("pairwise", "PairwiseGP + qEUBO", PairwiseEubo, needs_botorch=True),
     Method("parego", "Oracle-ParEGO", partial(Oracle, acquisition="parego"), sees_values=True, needs_botorch=True),
