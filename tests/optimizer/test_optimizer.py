@@ -1,4 +1,3 @@
-import itertools
 import json
 import warnings
 
@@ -8,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import choicebo as cb
+from choicebo.acquisition.maximise import Found
 from choicebo.errors import DataError, InvalidInput
 from choicebo.optimizer.log import Told
 
@@ -63,11 +63,30 @@ class TestBeginning:
         assert run.queries[-1].latent_dim == 2
         assert sum(run.queries[-1].new) == run.settings.new_per_query
 
-    def test_with_one_new_option_a_question_the_criteria_take_turns(self):
-        opt = answered(7, new_per_query=1)
-        found = [query.strategy for query in opt.queries if query.latent_dim is not None]
-        assert len(found) >= 3
-        assert set(itertools.pairwise(found)) == {("ehvi", "variation"), ("variation", "ehvi")}
+    def test_a_question_names_the_criterion_behind_each_of_its_new_options(self, monkeypatch):
+        marks = {"ehvi": 0.25, "variation": 0.75}
+
+        def marked(belief, space, acquisition, avoid, seed):
+            return Found(np.array([[marks[acquisition.name], (seed % 997) / 997]]), np.zeros(1))
+
+        opt = answered(4)
+        monkeypatch.setattr("choicebo.acquisition.propose.best_points", marked)
+        orders = set()
+        for _ in range(8):
+            query = opt.ask()
+            shown = [option["a"] for option, new in zip(query.options, query.new, strict=True) if new]
+            assert [marks[name] for name in query.strategy.split("+")] == shown
+            orders.add(query.strategy)
+        assert {"ehvi+variation", "variation+ehvi"} <= orders
+
+    def test_criteria_share_the_new_options_by_their_success(self):
+        opt = answered(8)
+        found = opt._found_by(["ehvi", "variation"])
+        assert sum(map(len, found.values())) == sum(sum(q.new) for q in opt.queries if q.latent_dim is not None)
+        restored = cb.ChoiceOptimizer.from_dict(opt.to_dict())
+        assert {name: rows.tolist() for name, rows in restored._found_by(["ehvi", "variation"]).items()} == {
+            name: rows.tolist() for name, rows in found.items()
+        }
 
     @pytest.mark.parametrize("strategy", ["random", "sobol"])
     def test_baselines_never_need_a_model(self, strategy):

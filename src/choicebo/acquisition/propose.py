@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from choicebo.acquisition import query
+from choicebo.acquisition import query, shares
 from choicebo.acquisition.base import Acquisition, Known
 from choicebo.acquisition.belief import Belief
 from choicebo.acquisition.maximise import Found, Objective, maximise
@@ -28,7 +29,10 @@ class Proposal(NamedTuple):
     new: NDArray[np.bool_]
     """(k,)"""
     strategy: str
+    """What proposed it."""
     reason: str
+    found_by: tuple[str, ...] = ()
+    """Names of the acquisitions that found the new options, in their order; empty without a model."""
 
 
 def believed_front(belief: Belief, among: Rows) -> Rows:
@@ -48,19 +52,24 @@ def propose(
     pending: Array,
     avoid: Array,
     seed: int,
+    found_by: Mapping[str, Array] | None = None,
 ) -> Proposal:
-    """The next question: ``new_count`` new options, found by the acquisitions in turn, beside known ones.
+    """The next question: ``new_count`` new options beside known ones.
 
-    ``pending: (n, d)`` are options of open questions: draws imagine their values, so that nothing similar is proposed.
-    ``avoid: (n, d)`` are options that must not be proposed as new.
+    The acquisitions share the new options by their success so far: ``found_by`` holds, by name, the options (n, d) that each of
+    them found for earlier questions. ``pending: (n, d)`` are options of open questions: draws imagine their values, so that
+    nothing similar is proposed. ``avoid: (n, d)`` are options that must not be proposed as new.
     """
     answered = np.arange(len(belief.X))
+    options = belief.X
     belief = belief.extended(pending, seed)
     front = believed_front(belief, answered)
+    names = [acquisition.name for acquisition in acquisitions]
+    share = shares.shares(*shares.success(found_by or {}, names, options, options[front]))
     new: list[Array] = []
     used: list[Acquisition] = []
-    for number in range(new_count):
-        acquisition = acquisitions[number % len(acquisitions)]
+    for number, place in enumerate(shares.allotted(share, new_count, seed)):
+        acquisition = acquisitions[place]
         found = best_points(belief, space, acquisition, avoid, seed + 1 + number)
         if len(found.X) == 0:
             break
@@ -73,7 +82,9 @@ def propose(
     known_rows = _companions(belief, new_rows, front, answered, size - len(new), companions)
     points = np.concatenate([belief.X[new_rows], belief.X[known_rows]])
     is_new = np.arange(len(points)) < len(new)
-    return Proposal(points, is_new, _strategy(used), _reason(used, len(known_rows), front, known_rows))
+    finders = tuple(acquisition.name for acquisition in used)
+    reason = _reason(used, len(known_rows), front, known_rows)
+    return Proposal(points, is_new, "+".join(finders) or "known", reason, finders)
 
 
 def best_points(belief: Belief, space: Searchable, acquisition: Acquisition, avoid: Array, seed: int) -> Found:
@@ -99,10 +110,6 @@ def _companions(belief: Belief, new: Rows, front: Rows, answered: Rows, count: i
     rest = np.setdiff1d(answered, chosen)
     probability = query.pareto_probabilities(belief.latent[:, answered])[np.searchsorted(answered, rest)]
     return np.concatenate([chosen, rest[np.argsort(-probability, kind="stable")]])[:count]
-
-
-def _strategy(used: list[Acquisition]) -> str:
-    return "+".join(dict.fromkeys(acquisition.name for acquisition in used)) or "known"
 
 
 def _reason(used: list[Acquisition], known: int, front: Rows, shown: Rows) -> str:

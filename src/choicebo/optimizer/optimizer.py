@@ -88,7 +88,8 @@ class ChoiceOptimizer:
             options=self.space.decode(proposal.points[order]),
             reason=proposal.reason,
             new=tuple(bool(flag) for flag in proposal.new[order]),
-            strategy=proposal.strategy,
+            strategy="+".join(proposal.found_by[at] for at in order if at < len(proposal.found_by))
+            or proposal.strategy,
             latent_dim=latent_dim,
         )
         self._append(Asked(query))
@@ -301,19 +302,32 @@ class ChoiceOptimizer:
         assert posterior is not None
         everywhere = self._shown_points()
         pending = self._points_of([option for query in self.open_queries for option in query.options])
-        turn = self._next_id * settings.new_per_query
         proposal = propose(
             Belief.of(posterior),
             self.space,
-            tuple(ACQUISITIONS[names[(turn + number) % len(names)]] for number in range(settings.new_per_query)),
+            tuple(ACQUISITIONS[name] for name in names),
             size=settings.query_size,
             new_count=settings.new_per_query,
             companions=settings.companions,
             pending=pending,
             avoid=everywhere[:0] if settings.allow_repeats else everywhere,
             seed=seed,
+            found_by=self._found_by(names),
         )
         return proposal, posterior.latent_dim
+
+    def _found_by(self, names: Sequence[str]) -> dict[str, Array]:
+        """The new options of all questions by the acquisition that found them."""
+        found: dict[str, list[Option]] = {name: [] for name in names}
+        for query in self.queries:
+            finders = query.strategy.split("+")
+            new = [option for option, is_new in zip(query.options, query.new, strict=True) if is_new]
+            if len(finders) == 1:
+                finders *= len(new)
+            for finder, option in zip(finders, new, strict=False):
+                if finder in found:
+                    found[finder].append(option)
+        return {name: self._points_of(options) for name, options in found.items()}
 
     def _stand_in(self) -> Proposal:
         settings = self.settings

@@ -28,7 +28,8 @@ class Query:
     new: tuple[bool, ...]
     """Which of them were never shown before."""
     strategy: str
-    """What proposed them: "sobol" before there is a model, the names of the acquisitions with it, "stand-in" instead of it."""
+    """What proposed them: "sobol" before there is a model, "stand-in" instead of it, and with it the acquisitions that found the
+    new options, in the order shown, as in "ehvi+variation"."""
     latent_dim: int | None = None
     """Latent dimensions of the model behind the question; None before there is one."""
 

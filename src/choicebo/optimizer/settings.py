@@ -13,7 +13,7 @@ from choicebo.space import Option
 BASELINES = ("random", "sobol")
 """Strategies without a model."""
 DEFAULT = ("ehvi", "variation")
-"""What ``acquisition="default"`` stands for: new options are found by these in turn, question after question."""
+"""What ``acquisition="default"`` stands for: these share the new options, each by its success so far."""
 NEW_PER_QUERY = 2
 COMPANIONS = "dominated"
 
@@ -30,7 +30,7 @@ class Settings:
     """Number of hidden objectives, or "auto": chosen by leave-one-out accuracy as answers come in."""
     acquisition: str = "default"
     """"default", "ucb", "ehvi", "thompson", "scalarised_thompson", "variation", "information", "random" or "sobol"; several,
-    joined by "+", find new options in turn, question after question."""
+    joined by "+", share the new options, each by how many of those it found are still among the best."""
     query_size: int = 5
     """How many options are shown at once."""
     seed: int = 0

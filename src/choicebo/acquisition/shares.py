@@ -1,0 +1,47 @@
+"""How often each of several acquisitions may propose: by how much of what it proposed is still among the best."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+LEAST = 0.1
+"""No share falls below about this: what failed so far may serve later."""
+
+
+def shares(tried: Sequence[int], lasting: Sequence[int]) -> Array:
+    """Share of each acquisition, in proportion to its rate of success; ``lasting`` of its ``tried`` options are among the best.
+
+    >>> shares([0, 0], [0, 0]).tolist()
+    [0.5, 0.5]
+    >>> shares([30, 50], [0, 9]).round(2).tolist()
+    [0.14, 0.86]
+    """
+    # One success and one failure in advance: before anything was tried all are alike.
+    rate = (np.asarray(lasting) + 1.0) / (np.asarray(tried) + 2.0)
+    share = np.maximum(rate / rate.sum(), LEAST)
+    return np.asarray(share / share.sum())
+
+
+def allotted(share: Array, count: int, seed: int) -> NDArray[np.int64]:
+    """Which acquisition finds each of ``count`` options: as many of each as its share says, up to a fraction that is drawn.
+
+    >>> allotted(np.array([0.5, 0.5]), 4, seed=0).tolist()
+    [0, 0, 1, 1]
+    """
+    at = (np.random.default_rng(seed).random() + np.arange(count)) / count
+    return np.minimum(np.searchsorted(np.cumsum(share), at, side="right"), len(share) - 1)
+
+
+def success(found_by: Mapping[str, Array], names: Sequence[str], X: Array, best: Array) -> tuple[list[int], list[int]]:
+    """How many of the options ``X: (n, d)`` each acquisition found, and how many of those are among the ``best: (m, d)``.
+
+    ``found_by`` holds the options that it proposed; those without an answer yet count for nothing.
+    """
+    known, top = ({row.tobytes() for row in rows + 0.0} for rows in (X, best))
+    proposed = [{row.tobytes() for row in found_by[name] + 0.0} if name in found_by else set() for name in names]
+    return [len(rows & known) for rows in proposed], [len(rows & top) for rows in proposed]

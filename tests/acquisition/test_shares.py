@@ -1,0 +1,74 @@
+import numpy as np
+import pytest
+from acquisition_helpers import prior_belief
+from hypothesis import given
+from hypothesis import strategies as st
+
+import choicebo as cb
+from choicebo.acquisition import ACQUISITIONS
+from choicebo.acquisition.propose import believed_front, propose
+from choicebo.acquisition.shares import LEAST, allotted, shares, success
+
+COUNTS = st.lists(st.tuples(st.integers(0, 500), st.integers(0, 500)).map(sorted), min_size=1, max_size=6)
+
+
+@given(COUNTS)
+def test_shares_sum_to_one_and_none_vanishes(counts):
+    lasting, tried = zip(*counts, strict=True)
+    found = shares(tried, lasting)
+    assert found.sum() == pytest.approx(1.0)
+    assert found.min() >= LEAST / (1 + len(counts) * LEAST) - 1e-12
+
+
+def test_what_lasts_more_often_gets_more():
+    assert shares([20, 20], [2, 8])[1] > 0.7
+    assert shares([80, 8], [8, 4])[1] > 0.7, "the rate counts, not the number"
+
+
+@given(st.integers(1, 8), st.integers(0, 1000), COUNTS)
+def test_everyone_is_allotted_its_share_up_to_a_fraction(count, seed, counts):
+    share = shares(*zip(*[(tried, lasting) for lasting, tried in counts], strict=True))
+    times = np.bincount(allotted(share, count, seed), minlength=len(share))
+    assert times.sum() == count
+    assert np.all(np.abs(times - count * share) < 1 + 1e-9)
+
+
+def test_one_option_at_a_time_is_allotted_by_the_share():
+    times = np.bincount([allotted(np.array([0.3, 0.7]), 1, seed)[0] for seed in range(2000)])
+    assert times / 2000 == pytest.approx([0.3, 0.7], abs=0.04)
+
+
+def test_only_options_with_an_answer_count():
+    X = np.arange(8.0).reshape(4, 2)
+    found_by = {"ehvi": np.vstack([X[:2], [[9.0, 9.0]]]), "variation": X[2:3]}
+    assert success(found_by, ["ehvi", "variation", "ucb"], X, X[1:3]) == ([2, 1, 0], [1, 1, 0])
+
+
+def test_questions_go_to_the_acquisition_whose_options_are_among_the_best():
+    belief = prior_belief(m=30)
+    front = believed_front(belief, np.arange(30))
+    beaten = np.setdiff1d(np.arange(30), front)
+    both = (ACQUISITIONS["ehvi"], ACQUISITIONS["variation"])
+
+    def times(found_by):
+        found = []
+        for seed in range(12):
+            proposal = propose(
+                belief,
+                cb.Space([cb.Real("a", 0, 1), cb.Real("b", 0, 1)]),
+                both,
+                size=5,
+                new_count=2,
+                companions="dominated",
+                pending=np.empty((0, 2)),
+                avoid=belief.X,
+                seed=seed,
+                found_by=found_by,
+            )
+            assert proposal.strategy == "+".join(proposal.found_by)
+            found += proposal.found_by
+        return found.count("ehvi"), found.count("variation")
+
+    assert times(None) == (12, 12)
+    ehvi, variation = times({"ehvi": belief.X[beaten], "variation": belief.X[front]})
+    assert variation > 2 * ehvi > 0
