@@ -34,10 +34,19 @@ def test_without_a_model_there_is_nothing_to_rehearse():
     assert not compute.rehearse(record(acquisition="sobol"), more=3)
 
 
-def test_the_same_shapes_are_gone_through_once():
-    state = record(answers=1)
-    first = compute.rehearse(state, more=3)
-    assert first
+def test_the_same_shapes_are_gone_through_once_with_every_acquisition(monkeypatch):
+    asked = []
+    ask = ChoiceOptimizer.ask
+
+    def listening(optimizer):
+        asked.append(ask(optimizer).strategy)
+        return optimizer.queries[-1]
+
+    state = record(answers=1, acquisition="ehvi+variation", new_per_query=1)
+    monkeypatch.setattr(compute, "_rehearsed", set())
+    monkeypatch.setattr(ChoiceOptimizer, "ask", listening)
+    assert compute.rehearse(state, more=3)
+    assert asked == ["ehvi", "variation"]
     assert not compute.rehearse(state, more=3)
 
 

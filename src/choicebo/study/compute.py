@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import zipfile
@@ -87,7 +88,10 @@ def rehearse(state: State, more: int) -> bool:
     if key in _rehearsed:
         return False
     _rehearsed.add(key)
-    optimizer.ask()
+    # Any of the acquisitions may find the new options of the real question.
+    for name in settings.acquisitions:
+        optimizer.settings = dataclasses.replace(settings, acquisition=name)
+        optimizer.skip(optimizer.ask())
     return True
 
 
