@@ -134,25 +134,6 @@ def test_relatives_keep_to_the_constraints_and_give_way_where_none_is_left():
     np.testing.assert_array_equal(maximise(value, slope, switches, corner, shown, seed=0, nearby=True).X, [[1.0, 1.0]])
 
 
-def test_every_other_time_the_acquisition_has_little_to_choose_from():
-    space = cb.Space([cb.Real("a", 0, 1), cb.Real("b", 0, 1)])
-    value, slope = peak([0.5, 0.5])
-    around = space.sample(4, seed=3)
-    many = [len(maximise(value, slope, space, around, around, seed=seed, nearby=True).X) > 2 for seed in range(60)]
-    assert 15 <= sum(many) <= 45
-
-
-def test_the_last_relative_is_found_whatever_is_drawn():
-    space = cb.Space([cb.Integer("a", 0, 9), cb.Integer("b", 0, 9)])
-    value, slope = peak([1.0, 1.0])
-    corner = space.encode([{"a": 0, "b": 0}])
-    last = space.encode([{"a": 0, "b": 6}])
-    relatives = space.encode([{"a": k, "b": 0} for k in range(10)] + [{"a": 0, "b": k} for k in range(10) if k != 6])
-    for seed in range(10):
-        found = maximise(value, slope, space, corner, relatives, seed=seed, nearby=True)
-        np.testing.assert_array_equal(found.X, last)
-
-
 def test_relatives_in_a_catalogue_are_its_rows():
     rows = [{"key": str(n), "size": n % 7, "price": n} for n in range(40)]
     catalogue = cb.Catalogue(rows, "key")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -22,8 +21,7 @@ ENUMERATE = 10_000
 """Spaces of at most this many options are gone through one by one."""
 _GLOBAL = 1024
 _LOCAL = 512
-_RELATIVES = (256, 2)
-"""Among how many variations the acquisition chooses: many, or every other time few, where its opinion hardly counts."""
+_RELATIVES = 256
 _MIXED = 0.3
 """Share of variations that mix two options."""
 _STARTS = 8
@@ -141,20 +139,16 @@ def _relatives(space: Searchable, around: Array, rng: np.random.Generator) -> It
     """Sets of points like ``around``, in random order: one takes each parameter from one of two members, each of the others
     differs from a member in one parameter, the same for the whole set.
 
-    The kind is drawn and not left to the acquisition, nor is it always given many to choose from: what the model thinks it knows
-    best is where it would never look again.
+    The kind is drawn and not left to the acquisition: what the model thinks it knows best is where it would never look again.
     """
-    count = int(rng.choice(_RELATIVES))
-    # Few can all be taken already, or not feasible.
-    counts = (count, max(_RELATIVES)) if count < max(_RELATIVES) else (count,)
     # The one-hot columns of a parameter go together.
     names, parameter = np.unique([column.parameter for column in space.columns], return_inverse=True)
     kinds = rng.permutation(len(names))
     place = 0 if rng.random() < _MIXED else len(names)
-    for count, kind in itertools.product(counts, np.insert(kinds, place, -1)):
-        first, second = around[rng.integers(len(around), size=(2, count))]
+    for kind in np.insert(kinds, place, -1):
+        first, second = around[rng.integers(len(around), size=(2, _RELATIVES))]
         if kind < 0:
-            found = np.where((rng.random((count, len(names))) < 0.5)[:, parameter], first, second)
+            found = np.where((rng.random((_RELATIVES, len(names))) < 0.5)[:, parameter], first, second)
         else:
             found = np.where(parameter == kind, rng.random(first.shape), first)
         found = space.snap(found)
