@@ -17,12 +17,15 @@ def test_shares_sum_to_one_and_none_vanishes(counts):
     lasting, tried = zip(*counts, strict=True)
     found = shares(tried, lasting)
     assert found.sum() == pytest.approx(1.0)
-    assert found.min() >= LEAST / (1 + len(counts) * LEAST) - 1e-12
+    assert found.min() >= min(LEAST, 1 / len(counts)) - 1e-12
+    assert found[-1] >= 1 / len(counts) - 1e-12, "the last never loses"
 
 
-def test_what_lasts_more_often_gets_more():
+def test_an_acquisition_that_finds_little_leaves_its_part_to_the_last():
     assert shares([20, 20], [2, 8])[1] > 0.7
     assert shares([80, 8], [8, 4])[1] > 0.7, "the rate counts, not the number"
+    np.testing.assert_allclose(shares([20, 20], [8, 2]), [0.5, 0.5])
+    np.testing.assert_allclose(shares([20, 20, 20], [8, 8, 8]), [1 / 3] * 3)
 
 
 @given(st.integers(1, 8), st.integers(0, 1000), COUNTS)
@@ -44,7 +47,7 @@ def test_only_options_with_an_answer_count():
     assert success(found_by, ["ehvi", "variation", "ucb"], X, X[1:3]) == ([2, 1, 0], [1, 1, 0])
 
 
-def test_questions_go_to_the_acquisition_whose_options_are_among_the_best():
+def test_an_acquisition_whose_options_are_all_beaten_is_asked_less():
     belief = prior_belief(m=30)
     front = believed_front(belief, np.arange(30))
     beaten = np.setdiff1d(np.arange(30), front)
@@ -72,3 +75,4 @@ def test_questions_go_to_the_acquisition_whose_options_are_among_the_best():
     assert times(None) == (12, 12)
     ehvi, variation = times({"ehvi": belief.X[beaten], "variation": belief.X[front]})
     assert variation > 2 * ehvi > 0
+    assert times({"ehvi": belief.X[front], "variation": belief.X[beaten]}) == (12, 12)

@@ -79,7 +79,7 @@ class TestBeginning:
             orders.add(query.strategy)
         assert {"ehvi+variation", "variation+ehvi"} <= orders
 
-    def test_criteria_share_the_new_options_by_their_success(self):
+    def test_who_found_what_survives_a_restart(self):
         opt = answered(8)
         found = opt._found_by(["ehvi", "variation"])
         assert sum(map(len, found.values())) == sum(sum(q.new) for q in opt.queries if q.latent_dim is not None)

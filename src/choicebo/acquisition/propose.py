@@ -56,9 +56,9 @@ def propose(
 ) -> Proposal:
     """The next question: ``new_count`` new options beside known ones.
 
-    The acquisitions share the new options by their success so far: ``found_by`` holds, by name, the options (n, d) that each of
-    them found for earlier questions. ``pending: (n, d)`` are options of open questions: draws imagine their values, so that
-    nothing similar is proposed. ``avoid: (n, d)`` are options that must not be proposed as new.
+    The acquisitions share the new options; one that found little so far leaves more to the last. ``found_by`` holds, by name,
+    the options (n, d) that each of them found for earlier questions. ``pending: (n, d)`` are options of open questions: draws
+    imagine their values, so that nothing similar is proposed. ``avoid: (n, d)`` are options that must not be proposed as new.
     """
     answered = np.arange(len(belief.X))
     options = belief.X

@@ -1,4 +1,4 @@
-"""How often each of several acquisitions may propose: by how much of what it proposed is still among the best."""
+"""How often each of several acquisitions may propose: those that find little leave their part to the last one named."""
 
 from __future__ import annotations
 
@@ -10,21 +10,29 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 LEAST = 0.1
-"""No share falls below about this: what failed so far may serve later."""
+"""No share falls below this, or an equal one if that is less: what failed so far may serve later."""
 
 
 def shares(tried: Sequence[int], lasting: Sequence[int]) -> Array:
-    """Share of each acquisition, in proportion to its rate of success; ``lasting`` of its ``tried`` options are among the best.
+    """Share of each acquisition; ``lasting`` of its ``tried`` options are among the best.
+
+    All get the same, except that one which succeeds less often than the others gets only in proportion to its rate of
+    success; the last takes the rest. It is never the one to lose: what lasts tells when an acquisition fails, and little about
+    which of two that succeed is better, for an uncertain option is believed good for as long as nothing beat it.
 
     >>> shares([0, 0], [0, 0]).tolist()
     [0.5, 0.5]
     >>> shares([30, 50], [0, 9]).round(2).tolist()
     [0.14, 0.86]
+    >>> shares([50, 30], [9, 0]).tolist()
+    [0.5, 0.5]
     """
     # One success and one failure in advance: before anything was tried all are alike.
     rate = (np.asarray(lasting) + 1.0) / (np.asarray(tried) + 2.0)
-    share = np.maximum(rate / rate.sum(), LEAST)
-    return np.asarray(share / share.sum())
+    equal = 1.0 / len(rate)
+    share = np.clip(rate / rate.sum(), min(LEAST, equal), equal)
+    share[-1] = 1.0 - share[:-1].sum()
+    return np.asarray(share)
 
 
 def allotted(share: Array, count: int, seed: int) -> NDArray[np.int64]:

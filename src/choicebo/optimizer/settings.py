@@ -13,7 +13,8 @@ from choicebo.space import Option
 BASELINES = ("random", "sobol")
 """Strategies without a model."""
 DEFAULT = ("ehvi", "variation")
-"""What ``acquisition="default"`` stands for: these share the new options, each by its success so far."""
+"""What ``acquisition="default"`` stands for: these share the new options, and one that finds little leaves more of them
+to the last."""
 NEW_PER_QUERY = 2
 COMPANIONS = "dominated"
 
@@ -30,7 +31,7 @@ class Settings:
     """Number of hidden objectives, or "auto": chosen by leave-one-out accuracy as answers come in."""
     acquisition: str = "default"
     """"default", "ucb", "ehvi", "thompson", "scalarised_thompson", "variation", "information", "random" or "sobol"; several,
-    joined by "+", share the new options, each by how many of those it found are still among the best."""
+    joined by "+", share the new options, and one that finds little leaves more of them to the last."""
     query_size: int = 5
     """How many options are shown at once."""
     seed: int = 0
