@@ -135,7 +135,8 @@ def test_ctrl_c_ends_the_run_cleanly_and_says_how_to_go_on(tmp_path, jobs, local
     _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130, errors
     assert "of 30 cells are stored" in " ".join(errors.split())
-    assert "Traceback" not in errors
+    assert "Traceback" not in errors, errors
+    assert "still being processed" not in errors, errors  # joblib's own words about what it gave up
     stored = curves(file, optimisation.cells(PROTOCOL))
     assert 2 <= len(stored) < 30
     assert stored.items() <= local_curves.items()

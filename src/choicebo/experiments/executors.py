@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
 import traceback
-from collections.abc import Callable, Generator, Sequence
+import warnings
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -56,7 +60,14 @@ def in_processes(work: Work, cells: Sequence[Cell], jobs: int) -> Outcomes:
     """Several cells at once on this machine, in the order in which they end."""
     limit_blas_threads()  # worker processes inherit the environment
     pool = joblib.Parallel(n_jobs=jobs, backend="loky", return_as="generator_unordered", batch_size=1)
-    yield from pool(joblib.delayed(attempt)(work, cell) for cell in cells)
+    with _ctrl_c_ignored():  # the call starts the workers
+        outcomes = pool(joblib.delayed(_attempt_in_worker)(work, cell) for cell in cells)
+    try:
+        for outcome in outcomes:  # noqa: UP028 (`yield from` would close the pool itself, and not quietly)
+            yield outcome
+    finally:
+        with warnings.catch_warnings(action="ignore", category=UserWarning):  # that unfinished cells are given up
+            outcomes.close()
 
 
 def on_cluster(work: Work, cells: Sequence[Cell], address: str) -> Outcomes:
@@ -81,6 +92,28 @@ def on_cluster(work: Work, cells: Sequence[Cell], address: str) -> Outcomes:
                 yield future.result() if lost is None else _failed(by_key[future.key], lost, 0.0, repr(lost))
         finally:
             client.cancel(futures, force=True)
+
+
+def _attempt_in_worker(work: Work, cell: Cell) -> Outcome:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a worker that joblib started later, instead of one that grew large
+    return attempt(work, cell)
+
+
+@contextmanager
+def _ctrl_c_ignored() -> Iterator[None]:
+    """Ignore Ctrl-C for a moment, so that processes that start in it ignore it for good.
+
+    A terminal sends Ctrl-C to the workers too, each of which would print a traceback from wherever it happens to be,
+    also from its imports. Ending them is up to this process.
+    """
+    if threading.current_thread() is not threading.main_thread():  # where Python lets no one change a handler
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _failed(cell: Cell, error: BaseException, seconds: float, text: str) -> Outcome:
