@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import choicebo as cb
 from choicebo.acquisition import ACQUISITIONS
-from choicebo.acquisition.maximise import Objective, maximise
+from choicebo.acquisition.maximise import Objective, any_relative, maximise
 
 NOTHING = np.empty((0, 2))
 
@@ -141,3 +141,32 @@ def test_relatives_in_a_catalogue_are_its_rows():
     value, slope = peak(every[5])
     found = maximise(value, slope, catalogue, every[:2], every[:2], seed=0, nearby=True)
     assert {tuple(row) for row in found.X} <= {tuple(row) for row in every[2:]}
+
+
+def test_any_relative_is_one_of_them_and_not_always_the_same():
+    space = mixed_space()
+    around = space.sample(4, seed=3)
+    found = [any_relative(space, around, around, seed) for seed in range(60)]
+    for point in found:
+        assert point.shape == (1, space.dim)
+        assert space.feasible(point).all()
+    best = space.decode(around)
+    options = [space.decode(point)[0] for point in found]
+    changed = {
+        name
+        for option in options
+        for other in best
+        if len(names := [name for name in option if option[name] != other[name]]) == 1
+        for name in names
+    }
+    assert changed == {"a", "k", "c", "b"}
+    values = sorted(option["a"] for option in options if option["a"] not in [other["a"] for other in best])
+    assert values[0] < 0.3 < 0.7 < values[-1], "no value is preferred"
+    np.testing.assert_array_equal(any_relative(space, around, around, 5), any_relative(space, around, around, 5))
+
+
+def test_any_relative_is_none_where_all_were_shown():
+    switches = cb.Space([cb.Integer("a", 0, 1), cb.Integer("b", 0, 1)])
+    everything = switches.enumerate(4)
+    assert any_relative(switches, everything[:1], everything, seed=0).shape == (0, 2)
+    assert any_relative(switches, everything[:0], everything[:0], seed=0).shape == (0, 2)

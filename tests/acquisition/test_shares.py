@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 import choicebo as cb
 from choicebo.acquisition import ACQUISITIONS
+from choicebo.acquisition.maximise import any_relative
 from choicebo.acquisition.propose import believed_front, propose
 from choicebo.acquisition.shares import LEAST, allotted, shares, success
 
@@ -17,15 +18,18 @@ def test_shares_sum_to_one_and_none_vanishes(counts):
     lasting, tried = zip(*counts, strict=True)
     found = shares(tried, lasting)
     assert found.sum() == pytest.approx(1.0)
-    assert found.min() >= min(LEAST, 1 / len(counts)) - 1e-12
-    assert found[-1] >= 1 / len(counts) - 1e-12, "the last never loses"
+    assert len(found) == len(counts) + 1
+    assert found[:-1].min() >= min(LEAST, 1 / len(counts)) - 1e-12
+    assert found[-1] >= 0
+    assert found[-2] == pytest.approx(1 / len(counts)), "the last never loses"
 
 
-def test_an_acquisition_that_finds_little_leaves_its_part_to_the_last():
-    assert shares([20, 20], [2, 8])[1] > 0.7
-    assert shares([80, 8], [8, 4])[1] > 0.7, "the rate counts, not the number"
-    np.testing.assert_allclose(shares([20, 20], [8, 2]), [0.5, 0.5])
-    np.testing.assert_allclose(shares([20, 20, 20], [8, 8, 8]), [1 / 3] * 3)
+def test_an_acquisition_that_finds_little_leaves_a_part():
+    assert shares([20, 20], [2, 8])[2] > 0.2
+    assert shares([80, 8], [8, 4])[2] > 0.2, "the rate counts, not the number"
+    np.testing.assert_allclose(shares([20, 20], [8, 2]), [0.5, 0.5, 0.0])
+    np.testing.assert_allclose(shares([20, 20, 20], [8, 8, 8]), [1 / 3] * 3 + [0.0], atol=1e-12)
+    assert shares([20], [0]).tolist() == [1.0, 0.0]
 
 
 @given(st.integers(1, 8), st.integers(0, 1000), COUNTS)
@@ -47,7 +51,14 @@ def test_only_options_with_an_answer_count():
     assert success(found_by, ["ehvi", "variation", "ucb"], X, X[1:3]) == ([2, 1, 0], [1, 1, 0])
 
 
-def test_an_acquisition_whose_options_are_all_beaten_is_asked_less():
+def test_an_acquisition_whose_options_are_all_beaten_is_asked_less(monkeypatch):
+    drawn = []
+
+    def noted(*given):
+        drawn.append(any_relative(*given))
+        return drawn[-1]
+
+    monkeypatch.setattr("choicebo.acquisition.propose.any_relative", noted)
     belief = prior_belief(m=30)
     front = believed_front(belief, np.arange(30))
     beaten = np.setdiff1d(np.arange(30), front)
@@ -73,6 +84,10 @@ def test_an_acquisition_whose_options_are_all_beaten_is_asked_less():
         return found.count("ehvi"), found.count("variation")
 
     assert times(None) == (12, 12)
+    assert not drawn, "with nothing left over the model chooses every option"
     ehvi, variation = times({"ehvi": belief.X[beaten], "variation": belief.X[front]})
     assert variation > 2 * ehvi > 0
+    assert len(drawn) == variation - 12, "what was left is drawn, variation's own half is not"
+    drawn.clear()
     assert times({"ehvi": belief.X[front], "variation": belief.X[beaten]}) == (12, 12)
+    assert not drawn

@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import choicebo as cb
-from choicebo.acquisition.maximise import Found
 from choicebo.errors import DataError, InvalidInput
 from choicebo.optimizer.log import Told
 
@@ -66,11 +65,11 @@ class TestBeginning:
     def test_a_question_names_the_criterion_behind_each_of_its_new_options(self, monkeypatch):
         marks = {"ehvi": 0.25, "variation": 0.75}
 
-        def marked(belief, space, acquisition, avoid, seed):
-            return Found(np.array([[marks[acquisition.name], (seed % 997) / 997]]), np.zeros(1))
+        def marked(belief, space, acquisition, avoid, seed, by_chance):
+            return np.array([[marks[acquisition.name], (seed % 997) / 997]])
 
         opt = answered(4)
-        monkeypatch.setattr("choicebo.acquisition.propose.best_points", marked)
+        monkeypatch.setattr("choicebo.acquisition.propose.best_point", marked)
         orders = set()
         for _ in range(8):
             query = opt.ask()

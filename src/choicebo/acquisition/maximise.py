@@ -100,11 +100,8 @@ def maximise(
     quasi-Newton steps, discrete ones step by step. With ``nearby`` only relatives of ``around`` are candidates, as long as any
     are left. The result is empty only if nothing is left.
     """
-    if nearby and len(around) > 0:
-        for relatives in _relatives(space, around, np.random.default_rng(seed)):
-            pool = _without(relatives, avoid)
-            if len(pool) > 0:
-                return _ranked(pool, objective(pool))
+    if nearby and len(pool := _new_relatives(space, around, avoid, np.random.default_rng(seed))) > 0:
+        return _ranked(pool, objective(pool))
     if space.size <= ENUMERATE:
         pool = _without(space.enumerate(ENUMERATE), avoid)
         return _ranked(pool, objective(pool))
@@ -120,6 +117,13 @@ def maximise(
     return found
 
 
+def any_relative(space: Searchable, around: Array, avoid: Array, seed: int) -> Array:
+    """A relative (1, d) of ``around``, drawn at random, and none of ``avoid``; (0, d) if all of those drawn are."""
+    rng = np.random.default_rng(seed)
+    pool = _new_relatives(space, around, avoid, rng)
+    return pool[rng.permutation(len(pool))[:1]]
+
+
 def _pool(space: Searchable, around: Array, seed: int, rng: np.random.Generator) -> Array:
     spread = space.sobol(int(min(_GLOBAL, space.size)), seed=seed)
     if not isinstance(space, Space) or len(around) == 0:
@@ -133,6 +137,14 @@ def _pool(space: Searchable, around: Array, seed: int, rng: np.random.Generator)
     stay = rng.random(centres.shape) < 0.3
     local = space.snap(np.clip(np.where(stay, centres, moved), 0.0, 1.0))
     return np.unique(np.concatenate([spread, local[space.feasible(local)]]), axis=0)
+
+
+def _new_relatives(space: Searchable, around: Array, avoid: Array, rng: np.random.Generator) -> Array:
+    """The first set of relatives of which some are left."""
+    for relatives in _relatives(space, around, rng) if len(around) > 0 else ():
+        if len(pool := _without(relatives, avoid)) > 0:
+            return pool
+    return around[:0]
 
 
 def _relatives(space: Searchable, around: Array, rng: np.random.Generator) -> Iterator[Array]:

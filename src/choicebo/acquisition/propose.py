@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from choicebo.acquisition import query, shares
 from choicebo.acquisition.base import Acquisition, Known
 from choicebo.acquisition.belief import Belief
-from choicebo.acquisition.maximise import Found, Objective, maximise
+from choicebo.acquisition.maximise import Objective, any_relative, maximise
 from choicebo.space import Searchable
 
 Array = NDArray[np.float64]
@@ -56,9 +56,11 @@ def propose(
 ) -> Proposal:
     """The next question: ``new_count`` new options beside known ones.
 
-    The acquisitions share the new options; one that found little so far leaves more to the last. ``found_by`` holds, by name,
-    the options (n, d) that each of them found for earlier questions. ``pending: (n, d)`` are options of open questions: draws
-    imagine their values, so that nothing similar is proposed. ``avoid: (n, d)`` are options that must not be proposed as new.
+    The acquisitions share the new options; one that found little so far leaves more to the last. Where that one varies known
+    options, it finds what was left to it by chance, because the model has just shown that it cannot tell. ``found_by`` holds,
+    by name, the options (n, d) that each of them found for earlier questions. ``pending: (n, d)`` are options of open
+    questions: draws imagine their values, so that nothing similar is proposed. ``avoid: (n, d)`` are options that must not be
+    proposed as new.
     """
     answered = np.arange(len(belief.X))
     options = belief.X
@@ -69,11 +71,12 @@ def propose(
     new: list[Array] = []
     used: list[Acquisition] = []
     for number, place in enumerate(shares.allotted(share, new_count, seed)):
-        acquisition = acquisitions[place]
-        found = best_points(belief, space, acquisition, avoid, seed + 1 + number)
-        if len(found.X) == 0:
+        left_over = place == len(acquisitions)
+        acquisition = acquisitions[-1] if left_over else acquisitions[place]
+        by_chance = left_over and acquisition.nearby
+        point = best_point(belief, space, acquisition, avoid, seed + 1 + number, by_chance=by_chance)
+        if len(point) == 0:
             break
-        point = found.X[:1]
         new.append(point[0])
         used.append(acquisition)
         avoid = np.concatenate([avoid, point])
@@ -87,11 +90,16 @@ def propose(
     return Proposal(points, is_new, "+".join(finders) or "known", reason, finders)
 
 
-def best_points(belief: Belief, space: Searchable, acquisition: Acquisition, avoid: Array, seed: int) -> Found:
-    """Points by falling value of one acquisition."""
+def best_point(
+    belief: Belief, space: Searchable, acquisition: Acquisition, avoid: Array, seed: int, *, by_chance: bool = False
+) -> Array:
+    """The point (1, d) of the largest acquisition, or any relative of the believed front; (0, d) if nothing is left."""
     known = Known(belief, believed_front(belief, np.arange(len(belief.X))))
+    around = belief.X[known.front]
+    if by_chance and len(point := any_relative(space, around, avoid, seed)) > 0:
+        return point
     objective = Objective(acquisition, known, seed)
-    return maximise(objective, objective.slope, space, belief.X[known.front], avoid, seed, nearby=acquisition.nearby)
+    return maximise(objective, objective.slope, space, around, avoid, seed, nearby=acquisition.nearby).X[:1]
 
 
 def _companions(belief: Belief, new: Rows, front: Rows, answered: Rows, count: int, rule: str) -> Rows:

@@ -1,4 +1,4 @@
-"""How often each of several acquisitions may propose: those that find little leave their part to the last one named."""
+"""How often each of several acquisitions may propose: those that find little leave a part."""
 
 from __future__ import annotations
 
@@ -14,29 +14,30 @@ LEAST = 0.1
 
 
 def shares(tried: Sequence[int], lasting: Sequence[int]) -> Array:
-    """Share of each acquisition; ``lasting`` of its ``tried`` options are among the best.
+    """Share of each acquisition, and of what they leave, which makes one more; ``lasting`` of its ``tried`` options are among
+    the best.
 
     All get the same, except that one which succeeds less often than the others gets only in proportion to its rate of
-    success; the last takes the rest. It is never the one to lose: what lasts tells when an acquisition fails, and little about
+    success. The last is never the one to lose: what lasts tells when an acquisition fails, and little about
     which of two that succeed is better, for an uncertain option is believed good for as long as nothing beat it.
 
     >>> shares([0, 0], [0, 0]).tolist()
-    [0.5, 0.5]
+    [0.5, 0.5, 0.0]
     >>> shares([30, 50], [0, 9]).round(2).tolist()
-    [0.14, 0.86]
+    [0.14, 0.5, 0.36]
     >>> shares([50, 30], [9, 0]).tolist()
-    [0.5, 0.5]
+    [0.5, 0.5, 0.0]
     """
     # One success and one failure in advance: before anything was tried all are alike.
     rate = (np.asarray(lasting) + 1.0) / (np.asarray(tried) + 2.0)
     equal = 1.0 / len(rate)
     share = np.clip(rate / rate.sum(), min(LEAST, equal), equal)
-    share[-1] = 1.0 - share[:-1].sum()
-    return np.asarray(share)
+    share[-1] = equal
+    return np.append(share, max(0.0, 1.0 - share.sum()))
 
 
 def allotted(share: Array, count: int, seed: int) -> NDArray[np.int64]:
-    """Which acquisition finds each of ``count`` options: as many of each as its share says, up to a fraction that is drawn.
+    """Whose each of ``count`` options is: as many of each as its share says, up to a fraction that is drawn.
 
     >>> allotted(np.array([0.5, 0.5]), 4, seed=0).tolist()
     [0, 0, 1, 1]
