@@ -177,7 +177,7 @@ def test_a_parameter_that_is_added_while_the_preview_is_on_its_way_is_not_lost(
     page.route("**/studies/new", slowly)
     page.locator("[name=p-name]").first.fill("minutes")
     page.click("text=Add a parameter")
-    page.locator("fieldset.row").nth(2).wait_for(timeout=10_000)
+    page.locator("fieldset.row").nth(2).wait_for()
     assert page.locator("[name=p-name]").first.input_value() == "minutes"
 
 
@@ -209,13 +209,13 @@ def test_what_fails_on_the_other_pages_is_told(served: tuple[str, str], open_pag
     retract = page.locator("button", has_text="Retract").first
     page.route("**/retract", lambda route: route.abort())
     retract.click()
-    page.locator("#connection", has_text="No connection").wait_for(timeout=10_000)
+    page.locator("#connection", has_text="No connection").wait_for()
     page.unroute("**/retract")
     page.context.clear_cookies()
     retract.click()
-    page.locator("#connection", has_text="load it again").wait_for(timeout=10_000)
+    page.locator("#connection", has_text="load it again").wait_for()
     page.goto(served[0] + "/studies/catalogue")
     page.context.clear_cookies()
     table = {"name": "menu.csv", "mimeType": "text/csv", "buffer": b"sku,price\nA,3\nB,4\n"}
     page.set_input_files("[name=table]", files=table)
-    page.locator("#preview .failure", has_text="load it again").wait_for(timeout=10_000)
+    page.locator("#preview .failure", has_text="load it again").wait_for()
