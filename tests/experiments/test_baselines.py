@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 pytest.importorskip("botorch", reason="the extra botorch is not installed")
 
 import torch
+from botorch.exceptions.errors import ModelFittingError
 from botorch.test_functions import multi_objective as published
 
 from choicebo.choices import ChoiceData
@@ -119,6 +120,19 @@ def test_the_pairwise_peer_asks_about_its_favourites_and_one_new_option():
     assert query[:3, 0].mean() > np.median(X[:, 0])
     assert query[3, 0] > 0.8  # the utility is the first input
     assert np.all((query >= 0) & (query <= 1))
+
+
+def test_pairs_that_botorch_fails_to_fit_still_give_a_query(monkeypatch):
+    def fails(likelihood):
+        likelihood.model.covar_module.base_kernel.lengthscale = 1e-3  # as left behind by an attempt
+        raise ModelFittingError("All attempts to fit the model have failed.")
+
+    monkeypatch.setattr(pairwise, "fit_gpytorch_mll", fails)
+    X = np.random.default_rng(0).random((6, 2))
+    with quiet_and_seeded(0):
+        query = pairwise.eubo_query(X, [(0, 1), (0, 2), (3, 4), (1, 5)], query_size=3, seed=0)
+    assert query.shape == (3, 2)
+    assert (query == X[0]).all(1).any(), "the option that beat two others is among the best"
 
 
 def test_the_pairwise_peer_runs_the_protocol():

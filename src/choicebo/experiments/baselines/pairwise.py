@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 from botorch.acquisition.preference import qExpectedUtilityOfBestOption
+from botorch.exceptions.errors import ModelFittingError
 from botorch.fit import fit_gpytorch_mll
 from botorch.models.pairwise_gp import PairwiseGP, PairwiseLaplaceMarginalLogLikelihood
 from botorch.sampling import SobolQMCNormalSampler
@@ -37,8 +38,7 @@ def eubo_query(X: Array, pairs: Sequence[tuple[int, int]], query_size: int, seed
     The new option, the last row, maximises qEUBO of the whole query: the expected utility of its best option.
     """
     options = tensor(X)
-    model = PairwiseGP(options, torch.as_tensor(pairs, dtype=torch.long))
-    fit_gpytorch_mll(PairwiseLaplaceMarginalLogLikelihood(model.likelihood, model))
+    model = _fitted(options, torch.as_tensor(pairs, dtype=torch.long))
     with torch.no_grad():
         mean = model.posterior(options).mean.squeeze(-1)
     best = options[torch.argsort(mean, descending=True)[: query_size - 1]]
@@ -46,3 +46,12 @@ def eubo_query(X: Array, pairs: Sequence[tuple[int, int]], query_size: int, seed
         pref_model=model, sampler=SobolQMCNormalSampler(torch.Size([SAMPLES]), seed=seed), X_pending=best
     )
     return np.vstack([best.numpy(), maximiser(acquisition, X.shape[1])])
+
+
+def _fitted(options: torch.Tensor, pairs: torch.Tensor) -> PairwiseGP:
+    model = PairwiseGP(options, pairs)
+    try:
+        fit_gpytorch_mll(PairwiseLaplaceMarginalLogLikelihood(model.likelihood, model))
+    except ModelFittingError:  # one utility cannot satisfy all pairs; the next answer may bring a fit that ends
+        return PairwiseGP(options, pairs)
+    return model
