@@ -114,7 +114,8 @@ def test_the_pairwise_peer_asks_about_its_favourites_and_one_new_option():
     X = rng.random((12, 2))
     choices = [(shown, [shown[int(np.argmax(X[shown, 0]))]]) for shown in random_sets(12, 4, 10, rng).tolist()]
     with quiet_and_seeded(0):
-        query = pairwise.eubo_query(X, pairwise.implied_pairs(choices), query_size=4, seed=0)
+        query, is_fitted = pairwise.eubo_query(X, pairwise.implied_pairs(choices), query_size=4, seed=0)
+    assert is_fitted
     assert query.shape == (4, 2)
     assert all(np.any(np.all(option == X, axis=1)) for option in query[:3])
     assert query[:3, 0].mean() > np.median(X[:, 0])
@@ -122,22 +123,31 @@ def test_the_pairwise_peer_asks_about_its_favourites_and_one_new_option():
     assert np.all((query >= 0) & (query <= 1))
 
 
-def test_pairs_that_botorch_fails_to_fit_still_give_a_query(monkeypatch):
-    def fails(likelihood):
-        likelihood.model.covar_module.base_kernel.lengthscale = 1e-3  # as left behind by an attempt
+def test_pairs_that_botorch_gives_up_are_asked_about_with_its_initial_hyperparameters(monkeypatch):
+    X = np.random.default_rng(0).random((6, 2))
+
+    def query(fit):
+        monkeypatch.setattr(pairwise, "fit_gpytorch_mll", fit)
+        with quiet_and_seeded(0):
+            return pairwise.eubo_query(X, [(0, 1), (0, 2), (3, 4), (1, 5)], query_size=3, seed=0)
+
+    def spoils(likelihood):
+        likelihood.model.covar_module.base_kernel.lengthscale = 1e-3
+
+    def gives_up(likelihood):
+        spoils(likelihood)
         raise ModelFittingError("All attempts to fit the model have failed.")
 
-    monkeypatch.setattr(pairwise, "fit_gpytorch_mll", fails)
-    X = np.random.default_rng(0).random((6, 2))
-    with quiet_and_seeded(0):
-        query = pairwise.eubo_query(X, [(0, 1), (0, 2), (3, 4), (1, 5)], query_size=3, seed=0)
-    assert query.shape == (3, 2)
-    assert (query == X[0]).all(1).any(), "the option that beat two others is among the best"
+    asked, is_fitted = query(gives_up)
+    assert not is_fitted
+    np.testing.assert_array_equal(asked, query(lambda likelihood: None)[0])
+    assert not np.array_equal(asked, query(spoils)[0])
 
 
 def test_the_pairwise_peer_runs_the_protocol():
     result = run("pairwise", "branin-currin", 2)
     assert result["new_options"] == [1, 1]
+    assert result["settings"]["questions_without_fit"] == 0
 
 
 @given(

@@ -132,7 +132,7 @@ class PairwiseEubo:
         from choicebo.experiments.baselines import pairwise, torch_tools
 
         self._tools, self._seeded, self._settings = pairwise, torch_tools.quiet_and_seeded, torch_tools.SEARCH
-        self._setup, self._asked = setup, 0
+        self._setup, self._asked, self._unfitted = setup, 0, 0
         self._X = setup.options
         self._choices = [
             (shown, tuple(shown[i] for i in kept)) for shown, kept in zip(setup.sets, setup.kept, strict=True)
@@ -147,15 +147,17 @@ class PairwiseEubo:
         if not pairs:
             return self._show(np.random.default_rng(seed).random((self._setup.query_size, self._setup.dim)))
         with self._seeded(seed):
-            return self._show(self._tools.eubo_query(self._X, pairs, self._setup.query_size, seed))
+            query, is_fitted = self._tools.eubo_query(self._X, pairs, self._setup.query_size, seed)
+        self._unfitted += not is_fitted
+        return self._show(query)
 
     def tell(self, answer: Any) -> None:
         """Learn which were kept."""
         self._choices.append((self._shown, tuple(self._shown[i] for i in answer)))
 
     def settings(self) -> dict[str, Any]:
-        """How hard it looks for the next option."""
-        return dict(self._settings)
+        """How hard it looks for the next option, and how often BoTorch gave the fit up."""
+        return {**self._settings, "questions_without_fit": self._unfitted}
 
     def _show(self, query: Array) -> Array:
         shown = []

@@ -32,26 +32,28 @@ def implied_pairs(choices: Sequence[tuple[Sequence[int], Sequence[int]]]) -> lis
     return [(won, lost) for shown, kept in choices for won in kept for lost in shown if lost not in kept]
 
 
-def eubo_query(X: Array, pairs: Sequence[tuple[int, int]], query_size: int, seed: int) -> Array:
+def eubo_query(X: Array, pairs: Sequence[tuple[int, int]], query_size: int, seed: int) -> tuple[Array, bool]:
     """A query (query_size, d): the options of the highest expected utility, and a new one that goes best with them.
+
+    And whether the model was fitted: BoTorch gives some fits up, and its initial hyperparameters then serve.
 
     The new option, the last row, maximises qEUBO of the whole query: the expected utility of its best option.
     """
     options = tensor(X)
-    model = _fitted(options, torch.as_tensor(pairs, dtype=torch.long))
+    model, is_fitted = _fitted(options, torch.as_tensor(pairs, dtype=torch.long))
     with torch.no_grad():
         mean = model.posterior(options).mean.squeeze(-1)
     best = options[torch.argsort(mean, descending=True)[: query_size - 1]]
     acquisition = qExpectedUtilityOfBestOption(
         pref_model=model, sampler=SobolQMCNormalSampler(torch.Size([SAMPLES]), seed=seed), X_pending=best
     )
-    return np.vstack([best.numpy(), maximiser(acquisition, X.shape[1])])
+    return np.vstack([best.numpy(), maximiser(acquisition, X.shape[1])]), is_fitted
 
 
-def _fitted(options: torch.Tensor, pairs: torch.Tensor) -> PairwiseGP:
+def _fitted(options: torch.Tensor, pairs: torch.Tensor) -> tuple[PairwiseGP, bool]:
     model = PairwiseGP(options, pairs)
     try:
         fit_gpytorch_mll(PairwiseLaplaceMarginalLogLikelihood(model.likelihood, model))
-    except ModelFittingError:  # one utility cannot satisfy all pairs; the next answer may bring a fit that ends
-        return PairwiseGP(options, pairs)
-    return model
+    except ModelFittingError:
+        return PairwiseGP(options, pairs), False  # what the attempts left behind is not to be trusted
+    return model, True
