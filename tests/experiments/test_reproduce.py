@@ -95,7 +95,7 @@ def test_where_nothing_is_stored_nothing_can_be_reported(experiment, tmp_path):
     ("experiment", "own"),
     [
         ("toy", {"seed"}),
-        ("real", {"data", "seed", "scaling"}),
+        ("real", {"data", "seed", "splits", "scaling"}),
         ("dimension", {"seed"}),
         ("stopping", {"seed"}),
         ("bo", {"problems", "methods", "repetitions", "iterations", "noise", "lapse"}),
@@ -115,6 +115,17 @@ def test_the_real_report_states_columns_and_signs(without_fits, tmp_path):
     assert "| slump | 20 | a, b | + y<br>- z |" in text
     assert "0.39" in text
     assert "min-max" in text
+
+
+def test_the_rows_are_divided_into_folds_as_often_as_asked_for(without_fits, tmp_path):
+    def run(splits):
+        invoke("real", "--data", str(tmp_path), "--out", str(tmp_path), "--splits", str(splits))
+        return [json.loads(line) for line in (tmp_path / "real.jsonl").read_text().splitlines()]
+
+    once, often = run(1), run(3)
+    assert {line["settings"]["seed"] for line in once} == {0}
+    assert {line["settings"]["seed"] for line in often} == {0, 1, 2}
+    assert len(often) == 3 * len(once)
 
 
 def test_the_real_command_without_data_says_where_they_are_published(monkeypatch):

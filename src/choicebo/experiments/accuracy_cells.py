@@ -52,9 +52,9 @@ def toy_cells(seeds: Sequence[int], sizes: Sequence[int] = SIZES, pictures: bool
 
 
 def real_cells(
-    names: Sequence[str], scaling: str, seed: int = 0, sizes: Sequence[int] = SIZES, more: bool = True
+    names: Sequence[str], scaling: str, seeds: Sequence[int] = (0,), sizes: Sequence[int] = SIZES, more: bool = True
 ) -> list[Cell]:
-    """The grid of the experiment on real data sets; repetitions are folds.
+    """The grid of the experiment on real data sets; repetitions are folds, of one division of the rows for each seed.
 
     ``more`` adds what explains our figures: independent latent functions, and what orders instead of choices would give.
     """
@@ -62,6 +62,7 @@ def real_cells(
         raise InvalidInput(f"No scaling is called {scaling!r}; choose one of {', '.join(SCALES)}.")
     return [
         Cell(REAL, name, method, fold, {"scaling": scaling, "seed": seed, **settings})
+        for seed in seeds
         for name in names
         for method in (*methods(), *((INDEPENDENT, ORDERS) if more else ()))
         for settings in _sizes(method, sizes)

@@ -37,6 +37,7 @@ Cluster = Annotated[
 Seed = Annotated[int, typer.Option(min=0, help="Seed of the first repetition.")]
 Data = Annotated[Path | None, typer.Option(envvar="CHOICEBO_DATA", help="Folder that holds the data sets (CSV).")]
 Stored = Annotated[bool, typer.Option("--stored", help="Run nothing; report the results that are there.")]
+Splits = Annotated[int, typer.Option(min=1, help="How often the rows are divided into folds anew.")]
 Scaling = Annotated[Literal["min-max", "rank"], typer.Option(help="How inputs are brought into the unit cube.")]
 
 
@@ -154,16 +155,16 @@ def toy(run: Run, *, seed: Seed = 0) -> None:
 
 
 @experiment("real")
-def real(run: Run, data: Data = None, *, seed: Seed = 0, scaling: Scaling = "min-max") -> None:
+def real(run: Run, data: Data = None, *, seed: Seed = 0, splits: Splits = 1, scaling: Scaling = "min-max") -> None:
     """Accuracy on the paper's real data sets, 5-fold cross-validation with 100 and 300 choices."""
     from choicebo.experiments import accuracy, accuracy_cells, accuracy_report, datasets, sections
     from choicebo.experiments.provenance import provenance
 
-    run.settings |= {"first seed": seed, "scaling": scaling}
+    run.settings |= {"first seed": seed, "splits": splits, "scaling": scaling}
     folder = _data_folder(data, run.full)
     names = FULL_SETS if run.full else QUICK_SETS
     sets = {name: datasets.real_data(name, folder) for name in names}
-    grid = accuracy_cells.real_cells(names, scaling, seed, more=run.full)
+    grid = accuracy_cells.real_cells(names, scaling, range(seed, seed + splits), more=run.full)
     finished = run.cells("real", grid, partial(accuracy_cells.run_real_cell, sets=sets))
     if not finished:
         return
@@ -172,7 +173,8 @@ def real(run: Run, data: Data = None, *, seed: Seed = 0, scaling: Scaling = "min
         each.name: {"inputs": each.input_names, "outputs": each.output_names, "signs": each.signs}
         for each in sets.values()
     }
-    settings = {"experiment": "real", "full": run.full, "seed": seed, "folds": accuracy.N_FOLDS, "set_size": 3}
+    settings = {"experiment": "real", "full": run.full, "seed": seed, "splits": splits}
+    settings |= {"folds": accuracy.N_FOLDS, "set_size": 3}
     settings |= {"test_sets": accuracy.REAL_TEST_SETS, "scaling": scaling, "columns": columns}
     accuracy_report.write_json(
         run.out / "real.json", settings, results.scores, results.ceilings, provenance(), results.peers

@@ -44,9 +44,9 @@ def real_section(finished: Sequence[Done], sets: Sequence[RealData], scaling: st
     return Section(
         "Real data sets",
         [
-            "Five-fold cross-validation: choices among three rows of the training part, 200 sets of the held-out part to "
-            "predict. The outputs play the hidden objectives. The paper does not state columns and signs; those below "
-            "follow from its counts and from re-running its Oracle-GP.",
+            "Five-fold cross-validation, of one division of the rows or of several: choices among three rows of the training "
+            "part, 200 sets of the held-out part to predict. The outputs play the hidden objectives. The paper does "
+            "not state columns and signs; those below follow from its counts and from re-running its Oracle-GP.",
             real_table(found(finished), scaling),
             accuracy_report.columns_table(sets),
         ],
