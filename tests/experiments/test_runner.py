@@ -142,6 +142,18 @@ def test_ctrl_c_ends_the_run_cleanly_and_says_how_to_go_on(tmp_path, jobs, local
     assert stored.items() <= local_curves.items()
 
 
+def test_workers_do_not_outlive_a_runner_that_is_killed(tmp_path):
+    process = start(tmp_path, "--jobs", "2")
+    wait_for_lines(tmp_path / "bo.jsonl", 2, process)
+    process.kill()
+    process.communicate(timeout=PATIENCE)  # workers hold the other ends
+    deadline = time.monotonic() + PATIENCE
+    with pytest.raises(ProcessLookupError):
+        while time.monotonic() < deadline:
+            os.killpg(process.pid, 0)
+            time.sleep(0.1)
+
+
 def free_port() -> int:
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import os
 import signal
 import threading
 import time
@@ -96,7 +98,21 @@ def on_cluster(work: Work, cells: Sequence[Cell], address: str) -> Outcomes:
 
 def _attempt_in_worker(work: Work, cell: Cell) -> Outcome:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a worker that joblib started later, instead of one that grew large
+    _end_with_the_runner()
     return attempt(work, cell)
+
+
+@functools.cache
+def _end_with_the_runner() -> None:
+    """End this worker soon after the process that started it: where that was killed, joblib's workers stay for ever."""
+    runner = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == runner:
+            time.sleep(1.0)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 @contextmanager
