@@ -22,6 +22,7 @@ from choicebo.model.kernels import (
     mixing,
     option_covariance,
     safe_cholesky,
+    squared_differences,
 )
 
 SMOOTHNESS = {"matern12": 0.5, "matern32": 1.5, "matern52": 2.5}
@@ -121,6 +122,22 @@ def test_padding_does_not_change_the_factor_of_the_options_used():
     bare = factors("matern32", 0.0, jnp.asarray(X), jnp.ones(6, bool), log_lengthscale)
     padded = factors("matern32", 0.0, jnp.asarray(np.vstack([X, X[:2]])), jnp.arange(8) < 6, log_lengthscale)
     np.testing.assert_allclose(padded[:, :6, :6], bare, atol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_squared_differences_give_the_factors_that_the_options_give(kernel):
+    X, used = jnp.asarray(points(9)), jnp.arange(9) < 7
+    log_lengthscale = jnp.log(jnp.array([LENGTHSCALE, LENGTHSCALE[::-1]]))
+    expected = factors(kernel, 0.01, X, used, log_lengthscale)
+    np.testing.assert_allclose(
+        factors(kernel, 0.01, X, used, log_lengthscale, squared_differences(X)), expected, atol=1e-12
+    )
+
+
+def test_squared_differences_of_too_many_options_are_not_kept(monkeypatch):
+    assert squared_differences(jnp.asarray(points(10))).shape == (3, 10, 10)
+    monkeypatch.setattr("choicebo.model.kernels._MOST_SQUARES", 299)
+    assert squared_differences(jnp.asarray(points(10))) is None
 
 
 def test_safe_cholesky_leaves_a_well_conditioned_matrix_as_it_is():

@@ -112,12 +112,32 @@ def covariance(kernel: str, A: Any, B: Any, lengthscale: Any) -> Any:
     """
     if isinstance(A, jax.Array):
         difference = (A[:, None] - B[None]) / lengthscale
-        # The offset keeps the derivative of the root finite where two options coincide.
-        return KERNELS[kernel](jnp.sqrt((difference * difference).sum(-1) + 1e-20), jnp.exp)
+        return _of_squares(kernel, (difference * difference).sum(-1))
     squared = np.zeros((len(A), len(B)))
     for d, l in enumerate(np.asarray(lengthscale)):
         squared += ((A[:, d, None] - B[None, :, d]) / l) ** 2
     return KERNELS[kernel](np.sqrt(squared), np.exp)
+
+
+def _of_squares(kernel: str, squared: jax.Array) -> Any:
+    # The offset keeps the derivative of the root finite where two options coincide.
+    return KERNELS[kernel](jnp.sqrt(squared + 1e-20), jnp.exp)
+
+
+_MOST_SQUARES = 1 << 24
+"""Numbers that :func:`squared_differences` may hold: 128 MB."""
+
+
+def squared_differences(X: jax.Array) -> jax.Array | None:
+    """Squared differences of all rows of ``X: (options, d)`` along each input, (d, options, options); None if too many.
+
+    They are all that the covariance functions need of the options, whatever the length-scales: found once, a covariance
+    and its derivatives cost a fraction of what they do from the options.
+    """
+    if X.shape[1] * X.shape[0] ** 2 > _MOST_SQUARES:
+        return None
+    difference = X.T[:, :, None] - X.T[:, None, :]
+    return difference * difference
 
 
 def option_covariance(
@@ -139,16 +159,31 @@ def option_covariance(
     return smooth
 
 
-def factors(kernel: str, nugget: float, X: jax.Array, used: jax.Array, log_lengthscale: jax.Array) -> jax.Array:
+def factors(
+    kernel: str,
+    nugget: float,
+    X: jax.Array,
+    used: jax.Array,
+    log_lengthscale: jax.Array,
+    squared: jax.Array | None = None,
+    dtype: Any = jnp.float64,
+) -> jax.Array:
     """Cholesky factor of the covariance of distinct options ``X: (options, d)``, one per latent dimension.
 
-    Unused rows are independent of all others.
+    Unused rows are independent of all others. ``squared`` are the options' :func:`squared_differences`, for whoever needs
+    the factors at many length-scales.
     """
     both = used[:, None] & used[None]
-    identity = jnp.eye(len(X))
+    identity = jnp.eye(len(X), dtype=dtype)
+
+    def correlation(lengthscale: jax.Array) -> jax.Array:
+        if squared is None:
+            return jnp.asarray(covariance(kernel, X, X, lengthscale))
+        weighted = jnp.tensordot(lengthscale**-2, squared.reshape(len(squared), -1), 1)
+        return jnp.asarray(_of_squares(kernel, weighted.reshape(squared.shape[1:])))
 
     def one(lengthscale: jax.Array) -> jax.Array:
-        K = jnp.where(both, (1.0 - nugget) * covariance(kernel, X, X, lengthscale), (1.0 - nugget) * identity)
+        K = jnp.where(both, (1.0 - nugget) * correlation(lengthscale).astype(dtype), (1.0 - nugget) * identity)
         factor: jax.Array = jnp.linalg.cholesky(K + (nugget + JITTER) * identity)
         return factor
 

@@ -47,9 +47,28 @@ class Whitened(NamedTuple):
 
 def whiten(spec: ModelSpec, batch: Batch, hyper: Hyperparameters) -> Whitened:
     """The whitening factors of the prior at ``hyper``."""
-    unit = kernels.factors(
-        spec.kernel, spec.nugget, jnp.asarray(batch.X), jnp.asarray(batch.option_used), hyper.log_lengthscale
-    )
+    return _whiten(spec, batch, hyper, None, jnp.float64)
+
+
+def whitener(spec: ModelSpec, batch: Batch) -> Callable[[Hyperparameters], Whitened]:
+    """:func:`whiten` for one of many hyperparameters on the way to better ones: in single precision, and far cheaper."""
+    squared = kernels.squared_differences(jnp.asarray(batch.X))
+    dtype = jnp.float32 if len(batch.X) <= _SAFE_CONDITION * spec.nugget else jnp.float64
+
+    def at(hyper: Hyperparameters) -> Whitened:
+        found: Whitened = single(_whiten(spec, batch, hyper, squared, dtype))
+        return found
+
+    return at
+
+
+_SAFE_CONDITION = 1e5
+"""A nugget bounds the condition of the options' covariance; beyond this its factor in single precision may not exist."""
+
+
+def _whiten(spec: ModelSpec, batch: Batch, hyper: Hyperparameters, squared: jax.Array | None, dtype: Any) -> Whitened:
+    X, used = jnp.asarray(batch.X), jnp.asarray(batch.option_used)
+    unit = kernels.factors(spec.kernel, spec.nugget, X, used, hyper.log_lengthscale, squared, dtype)
     coupling = jnp.asarray(hyper.coupling) if spec.correlated else jnp.zeros((spec.n_e, spec.n_e))
     return Whitened(unit, kernels.mixing(hyper._replace(coupling=coupling)))
 

@@ -1,20 +1,22 @@
 """Hamiltonian Monte Carlo (blackjax) at learned hyperparameters.
 
 The posterior is sampled in coordinates in which it is nearly a standard normal: whitened by the prior, centred near
-the mode, and rotated and scaled by the curvature around it. A handful of leapfrog steps then gives a nearly independent
+the mode, and rotated and scaled by the curvature around it. A few steps then give a nearly independent
 draw.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import blackjax
 import jax
 import jax.numpy as jnp
 import numpy as np
 from blackjax.mcmc.hmc import HMCState
+from blackjax.mcmc.integrators import IntegratorState, mclachlan_coefficients
 
 from choicebo._compile import jit
 from choicebo.errors import InvalidInput
@@ -88,7 +90,7 @@ def _run(
     def density(w: jax.Array) -> jax.Array:
         return log_posterior(spec, batch, coordinates.prior, coordinates.gaussian.draw(w))
 
-    kernel = blackjax.hmc.build_kernel()
+    kernel = blackjax.hmc.build_kernel(integrator=_two_stage)
     inverse_mass = jnp.ones(coordinates.gaussian.centre.size, dtype=jnp.float32)
 
     def step(chains: _Chains, key: jax.Array) -> tuple[_Chains, tuple[jax.Array, jax.Array, jax.Array]]:
@@ -108,6 +110,26 @@ def _run(
         return _Chains(states, log_step, chains.adaptations + adapting), (whitened, acceptance, info.is_divergent)
 
     return jax.lax.scan(step, chains, jax.random.split(key, steps))
+
+
+def _two_stage(log_density: Callable[[jax.Array], jax.Array], kinetic_energy: Any) -> Callable[..., IntegratorState]:
+    """McLachlan's integrator: a step costs two gradients and goes far further than two leapfrog steps for the same error.
+
+    blackjax has it too, with the gradient written out twice; in a loop it is compiled once. Unit masses.
+    """
+    value_and_slope = jax.value_and_grad(log_density)
+    outer, half, inner = mclachlan_coefficients[:3]
+
+    def step(state: IntegratorState, size: jax.Array) -> IntegratorState:
+        def stage(state: IntegratorState, push: jax.Array) -> tuple[IntegratorState, None]:
+            position = state.position + half * size * state.momentum
+            value, slope = value_and_slope(position)
+            return IntegratorState(position, state.momentum + push * size * slope, value, slope), None
+
+        pushed = state._replace(momentum=state.momentum + outer * size * state.logdensity_grad)
+        return jax.lax.scan(stage, pushed, jnp.array([inner, outer], dtype=size.dtype))[0]
+
+    return step
 
 
 _SHORTEST = 0.6
@@ -137,21 +159,21 @@ class Hamiltonian:
     """Per chain."""
     warm_up: int = 10
     """Transitions per chain that tune the step size and are thrown away."""
-    trajectory: float = 2.2
+    trajectory: float = 2.0
     """Mean length of a trajectory. In the coordinates a quarter turn of a standard normal, after which a draw is
     independent of the one before, is 1.6; the posterior is wider than that in some directions."""
-    leapfrog_steps: int = 16
-    """At most so many for a trajectory, whatever the step size; each costs a gradient."""
+    most_steps: int = 8
+    """At most so many for a trajectory, whatever the step size; each costs two gradients."""
     target_acceptance: float = 0.8
-    first_step_size: float = 0.35
+    first_step_size: float = 0.9
     curvature_draws: int = 4
     """Draws of the learner's Gaussian over which the curvature is averaged for the coordinates."""
     learner: Learner = Laplace()
     """Finds the hyperparameters and the Gaussian to start from."""
 
     def __post_init__(self) -> None:
-        if min(self.chains, self.leapfrog_steps) < 1 or min(self.draws, self.warm_up) < 4:
-            raise InvalidInput("hmc needs at least 1 chain, 1 leapfrog step, 4 draws and 4 warm-up transitions")
+        if min(self.chains, self.most_steps) < 1 or min(self.draws, self.warm_up) < 4:
+            raise InvalidInput("hmc needs at least 1 chain, 1 step, 4 draws and 4 warm-up transitions")
         if not 0.0 < self.target_acceptance < 1.0:
             raise InvalidInput(f"target_acceptance must lie between 0 and 1, got {self.target_acceptance!r}")
         if not (self.trajectory > 0.0 and self.first_step_size > 0.0):
@@ -173,7 +195,7 @@ class Hamiltonian:
         gaussian = Gaussian(learned.centre, learned.transform)
         coordinates = _coordinates(spec, batch, learned.hyper, gaussian, key_average, self.curvature_draws)
         tuning = _Tuning(
-            jnp.asarray(self.trajectory), jnp.asarray(self.leapfrog_steps), jnp.asarray(self.target_acceptance)
+            jnp.asarray(self.trajectory), jnp.asarray(self.most_steps), jnp.asarray(self.target_acceptance)
         )
         chains = self._start(coordinates, key_start)
         for piece_key in jax.random.split(key_warm, -(-self.warm_up // _PIECE)):

@@ -22,7 +22,7 @@ from choicebo._compile import jit
 from choicebo.errors import InvalidInput
 from choicebo.model import inner_loop
 from choicebo.model.batching import Batch
-from choicebo.model.engines.base import Fit, Learned, ModelSpec, Reporter, Whitened, settled_types, single, whiten
+from choicebo.model.engines.base import Fit, Learned, ModelSpec, Reporter, Whitened, settled_types, whitener
 from choicebo.model.engines.gaussian import newton_step, root_of_inverse
 from choicebo.model.engines.variational import Variational
 from choicebo.model.kernels import Hyperparameters
@@ -49,13 +49,15 @@ def _ascend(
     Returns the average fit and Laplace's approximation of the evidence on the way.
     """
 
+    prior_at = whitener(spec, batch)
+
     def fit(prior: Whitened, v: jax.Array) -> jax.Array:
         latent = jax.vmap(prior.latent)(v)
         return jax.vmap(lambda f: inner_loop.log_likelihood(f, batch, spec.lapse))(latent).mean()
 
     def one_round(state: _State, inputs: tuple[jax.Array, jax.Array]) -> tuple[_State, tuple[jax.Array, jax.Array]]:
         key, pace = inputs
-        prior, by_factors = jax.vjp(lambda hyper: single(whiten(spec, batch, hyper)), state.hyper)
+        prior, by_factors = jax.vjp(prior_at, state.hyper)
         step = newton_step(spec, batch, prior, state.mode)
         # The curvature of the step serves for the Gaussian too.
         half = jax.random.normal(key, (step.v.size, draws // 2), dtype=jnp.float32)

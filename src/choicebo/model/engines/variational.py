@@ -22,7 +22,7 @@ from choicebo._compile import jit
 from choicebo.errors import InvalidInput
 from choicebo.model import inner_loop
 from choicebo.model.batching import Batch
-from choicebo.model.engines.base import Fit, Learned, ModelSpec, Reporter, Whitened, settled_types, single, whiten
+from choicebo.model.engines.base import Fit, Learned, ModelSpec, Reporter, Whitened, settled_types, whiten, whitener
 from choicebo.model.engines.gaussian import Gaussian, gaussian_at
 from choicebo.model.kernels import Hyperparameters
 
@@ -105,13 +105,14 @@ def _course(
     A step's gradient is an average over ``draws``. The same program serves all starting points and the long course.
     """
     shape = state.q.mean.shape
+    prior_at = whitener(spec, batch)
 
     def loss(q: Approximation, prior: Whitened, noise: jax.Array) -> jax.Array:
         return -evidence_bound(spec, batch, prior, q, noise)
 
     def one_round(state: _State, inputs: tuple[jax.Array, _Pace]) -> tuple[_State, jax.Array]:
         key, pace = inputs
-        prior, by_factors = jax.vjp(lambda hyper: single(whiten(spec, batch, hyper)), state.hyper)
+        prior, by_factors = jax.vjp(prior_at, state.hyper)
 
         def step(carry: tuple[Approximation, Any, Whitened], key: jax.Array) -> tuple[Any, jax.Array]:
             q, q_optimiser, by_prior = carry
