@@ -2,8 +2,10 @@
 
 import os
 import pickle
+import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import jax
@@ -114,8 +116,51 @@ def test_functions_of_others_are_not_stored(folder):
 
 
 def test_what_has_no_lasting_description_has_no_name():
-    assert _programs.name_of("function", object()) is None
-    assert _programs.name_of("function", 1) != _programs.name_of("function", 2)
+    ours = str(Path(choicebo.__file__).parent / "imagined.py")
+    assert _programs.name_of(ours, "function", object()) is None
+    assert _programs.name_of(ours, "function", 1) != _programs.name_of(ours, "function", 2)
+    assert _programs.name_of("elsewhere.py", "function", 1) is None
+
+
+@pytest.fixture
+def copied(tmp_path, monkeypatch):
+    """A copy of the package's source to change; says what the program of a function in a file of it would be called."""
+    package = tmp_path / "choicebo"
+    shutil.copytree(Path(choicebo.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(_programs, "_PACKAGE", package)
+
+    def name(file):
+        _programs._source_without.cache_clear()
+        return _programs.name_of(str(package / file), "function")
+
+    yield package, name
+    _programs._source_without.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("changed", "anew"),
+    [
+        ("web/app.py", []),
+        ("optimizer/optimizer.py", []),
+        ("acquisition/ucb.py", ["acquisition/maximise.py"]),
+        ("model/kernels.py", ["acquisition/maximise.py", "model/gp.py"]),
+        ("_compile.py", ["acquisition/maximise.py", "model/gp.py"]),
+    ],
+)
+def test_a_program_follows_the_source_of_its_room_and_of_those_below(copied, changed, anew):
+    package, name = copied
+    files = ["acquisition/maximise.py", "model/gp.py"]
+    before = [name(file) for file in files]
+    with (package / changed).open("a") as file:
+        file.write("# changed\n")
+    assert [file for file, old in zip(files, before, strict=True) if name(file) != old] == anew
+
+
+def test_the_rooms_are_those_whose_imports_are_checked():
+    pyproject = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())
+    layers = pyproject["tool"]["importlinter"]["contracts"][0]["layers"]
+    rooms = [layer.strip("()") for layer in layers]
+    assert list(_programs.ROOMS) == rooms[: rooms.index("model")][::-1]
 
 
 def test_programs_that_were_not_used_for_longest_make_room(folder, monkeypatch):

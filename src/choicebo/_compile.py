@@ -10,7 +10,6 @@ import functools
 import inspect
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import jax
@@ -64,8 +63,6 @@ def jit(*static_argnames: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         order = list(inspect.signature(function).parameters)
         programs: dict[Any, Callable[..., R]] = {}
-        # The names of stored programs follow the source of this package, and of no other.
-        is_ours = Path(function.__code__.co_filename).is_relative_to(Path(__file__).parent)
 
         @functools.cache
         def compiled() -> Any:
@@ -78,7 +75,7 @@ def jit(*static_argnames: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
         def program(static: dict[str, Any], inputs: dict[str, Any], described: Any) -> Callable[..., R]:
             where = (function.__module__, function.__qualname__, sorted(compiler_options().items()))
-            name = _programs.name_of(where, sorted(static.items()), described) if is_ours else None
+            name = _programs.name_of(function.__code__.co_filename, where, sorted(static.items()), described)
 
             def anew() -> Any:
                 if name is None:
@@ -123,5 +120,10 @@ def jit(*static_argnames: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 def _kind(leaf: Any) -> tuple[Any, ...]:
     """What a program depends on of an input: shape and type of an array, or the type of a number of Python's."""
     if isinstance(leaf, jax.Array | np.ndarray | np.generic):
-        return (leaf.shape, str(leaf.dtype), bool(getattr(leaf, "weak_type", False)))
+        return (leaf.shape, _name(leaf.dtype), bool(getattr(leaf, "weak_type", False)))
     return (type(leaf).__name__,)
+
+
+@functools.cache
+def _name(dtype: Any) -> str:
+    return str(dtype)

@@ -1,8 +1,9 @@
 """Compiled programs on disk, so that a new process need neither trace nor compile what an earlier one did.
 
 JAX's own cache saves the compiling, but every process traces and lowers each program again, which takes longer than
-running it. Here the finished program is stored, under a name that changes with anything it depends on: the package's
-source, the versions of JAX, the processor, the compiler's options, the static arguments, and the shapes and types of the others.
+running it. Here the finished program is stored, under a name that changes with anything it depends on: the source of the
+function's room and of all below it, the versions of JAX, the processor, the compiler's options, the static arguments, and the
+shapes and types of the others.
 
 Loading a program means running code from the user's own cache folder, as JAX's cache does.
 """
@@ -29,6 +30,20 @@ from choicebo._runtime import cache_folder
 
 MOST_BYTES = 1 << 30
 """Programs that were not used for longest are deleted beyond this."""
+ROOMS = (
+    "acquisition",
+    "optimizer",
+    "insight",
+    "plots",
+    "study",
+    "cli",
+    "web",
+    "experiments",
+    "interop",
+    "__main__",
+)
+"""Parts of the package from below: nothing depends on one that comes later. All that is not named lies below them."""
+_PACKAGE = Path(__file__).parent
 _compiling = threading.RLock()
 
 
@@ -86,12 +101,17 @@ def without_jax_cache() -> Iterator[None]:
             compilation_cache.reset_cache()
 
 
-def name_of(*parts: Any) -> str | None:
-    """A name for the program that depends on ``parts``; None if they have no lasting description."""
+def name_of(file: str, *parts: Any) -> str | None:
+    """A name for the program of a function in ``file`` that depends on ``parts``.
+
+    None if they have no lasting description, or if the file is none of this package: nothing is known of its source then.
+    """
     described = repr(parts)
-    if " at 0x" in described:
+    if " at 0x" in described or not Path(file).is_relative_to(_PACKAGE):
         return None
-    return hashlib.sha256(f"{_surroundings()} {described}".encode()).hexdigest()
+    room = _room(Path(file))
+    above = ROOMS[ROOMS.index(room) + 1 :] if room in ROOMS else ROOMS
+    return hashlib.sha256(f"{_source_without(above)} {_surroundings()} {described}".encode()).hexdigest()
 
 
 @functools.cache
@@ -100,15 +120,25 @@ def _find_lapack() -> None:
     jnp.linalg.cholesky(jnp.eye(2)).block_until_ready()
 
 
+def _room(file: Path) -> str:
+    return file.relative_to(_PACKAGE).parts[0].removesuffix(".py")
+
+
+@functools.cache
+def _source_without(rooms: tuple[str, ...]) -> str:
+    source = hashlib.sha256()
+    for file in sorted(_PACKAGE.rglob("*.py")):
+        if _room(file) not in rooms:
+            source.update(file.read_bytes())
+    return source.hexdigest()
+
+
 @functools.cache
 def _surroundings() -> str:
-    """What every program depends on."""
-    source = hashlib.sha256()
-    for file in sorted(Path(__file__).parent.rglob("*.py")):
-        source.update(file.read_bytes())
+    """What every program depends on besides the source."""
     versions = [importlib.metadata.version(package) for package in ("jax", "jaxlib")]
     device = jax.devices()[0].device_kind
-    return repr((source.hexdigest(), versions, device, _processor(), str(jnp.zeros(()).dtype)))
+    return repr((versions, device, _processor(), str(jnp.zeros(()).dtype)))
 
 
 def _processor() -> str:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from choicebo._runtime import one_blas_thread
 from choicebo.acquisition import ACQUISITIONS
 from choicebo.acquisition.belief import Belief
 from choicebo.acquisition.propose import Proposal, propose
@@ -71,6 +72,7 @@ class ChoiceOptimizer:
         self._next_id = 1
         self._checks: list[dict[str, Any]] = []
         self._encoded: dict[str, Array] = {}
+        self._gathered: tuple[list[Entry], ChoiceData | None] | None = None
         self._fitted: tuple[tuple[str, int], Posterior] | None = None
 
     # ---- the loop
@@ -172,8 +174,10 @@ class ChoiceOptimizer:
     @property
     def data(self) -> ChoiceData | None:
         """All answers as data for a model; None while there are none."""
-        choices = self._choices()
-        return self._as_data(choices) if choices else None
+        if self._gathered is None or self._gathered[0] != self._log:
+            choices = self._choices()
+            self._gathered = (list(self._log), self._as_data(choices) if choices else None)
+        return self._gathered[1]
 
     @property
     def latent_dim(self) -> int:
@@ -302,18 +306,19 @@ class ChoiceOptimizer:
         assert posterior is not None
         everywhere = self._shown_points()
         pending = self._points_of([option for query in self.open_queries for option in query.options])
-        proposal = propose(
-            Belief.of(posterior),
-            self.space,
-            tuple(ACQUISITIONS[name] for name in names),
-            size=settings.query_size,
-            new_count=settings.new_per_query,
-            companions=settings.companions,
-            pending=pending,
-            avoid=everywhere[:0] if settings.allow_repeats else everywhere,
-            seed=seed,
-            found_by=self._found_by(names),
-        )
+        with one_blas_thread():
+            proposal = propose(
+                Belief.of(posterior),
+                self.space,
+                tuple(ACQUISITIONS[name] for name in names),
+                size=settings.query_size,
+                new_count=settings.new_per_query,
+                companions=settings.companions,
+                pending=pending,
+                avoid=everywhere[:0] if settings.allow_repeats else everywhere,
+                seed=seed,
+                found_by=self._found_by(names),
+            )
         return proposal, posterior.latent_dim
 
     def _found_by(self, names: Sequence[str]) -> dict[str, Array]:

@@ -155,7 +155,7 @@ class Hamiltonian:
     """The ``hmc`` engine."""
 
     chains: int = 8
-    draws: int = 50
+    draws: int = 40
     """Per chain."""
     warm_up: int = 10
     """Transitions per chain that tune the step size and are thrown away."""

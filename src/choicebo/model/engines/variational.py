@@ -195,8 +195,10 @@ class Variational:
         key_first, key_next, key_full = jax.random.split(key, 3)
         begun = []
         points = self._starting_points(spec, batch.X.shape[1], start)
-        for number, (point, start_key) in enumerate(zip(points, jax.random.split(key_first, self.starts), strict=True)):
-            state = self._at_start(point, spec, batch, start_key)
+        start_keys = jax.random.split(key_first, self.starts)
+        blank = _begin(self._first_guess(spec, batch, start_keys[0]), points[0])
+        for number, (point, start_key) in enumerate(zip(points, start_keys, strict=True)):
+            state = blank._replace(q=self._first_guess(spec, batch, start_key), hyper=point)
             share = report.part(0.4 * number / self.starts, 0.4 * (number + 1) / self.starts)
             begun.append(self._run(spec, batch, state, start_key, np.ones(_whole(self.start_rounds)), share))
         # The bound of a short course does not order them well enough to trust the first alone.
@@ -255,11 +257,11 @@ class Variational:
             report("learning the hyperparameters", (piece + 1) / pieces)
         return state, np.concatenate(trace)
 
-    def _at_start(self, hyper: Hyperparameters, spec: ModelSpec, batch: Batch, key: jax.Array) -> _State:
+    def _first_guess(self, spec: ModelSpec, batch: Batch, key: jax.Array) -> Approximation:
         # The zero function is a saddle (all latent dimensions alike): a small random mean breaks the symmetry.
         noise = jax.random.normal(jax.random.fold_in(key, 1), (spec.n_e, batch.X.shape[0]), dtype=jnp.float32)
-        mean = self.start_spread * noise
-        return _begin(Approximation(mean, jnp.full_like(mean, -0.5)), hyper)
+        mean = self.start_spread * np.asarray(noise)
+        return Approximation(jnp.asarray(mean), jnp.asarray(np.full_like(mean, -0.5)))
 
     def _starting_points(self, spec: ModelSpec, dim: int, start: Hyperparameters | None) -> list[Hyperparameters]:
         """Hyperparameters of all starts: length-scales well below the prior's median, and ``start`` if given.
