@@ -191,6 +191,17 @@ class TestUndo:
         opt.undo()
         assert opt.open_queries == (query,)
 
+    def test_the_data_follow_an_answer_that_was_taken_back_and_changed(self):
+        opt = optimizer()
+        query = opt.ask()
+        opt.tell(query, [0])
+        first = opt.data
+        assert opt.data is first
+        opt.undo()
+        assert opt.data is None
+        opt.tell(query, [0, 2])
+        assert len(opt.data.choices[0].kept) == 2
+
 
 class TestOpenQuestions:
     def test_several_questions_may_be_open_and_share_no_new_option(self, run):
