@@ -1,5 +1,6 @@
 """Programs that are kept between processes."""
 
+import gc
 import os
 import pickle
 import shutil
@@ -188,6 +189,33 @@ def test_programs_leave_memory_and_come_back_from_disk(monkeypatch):
         np.testing.assert_array_equal(function(jnp.eye(size), power=2, calls=calls)["power"], jnp.eye(size))
     assert len(calls) == 3
     assert len(loaded) == 4
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="no list of memory maps here")
+def test_a_process_that_meets_ever_new_shapes_does_not_run_out_of_memory_maps(monkeypatch):
+    def maps():
+        gc.collect()
+        return len(Path("/proc/self/maps").read_bytes().splitlines())
+
+    function = as_in_a_new_process()
+
+    def growth(sizes):
+        before = maps()
+        for size in sizes:
+            function(jnp.eye(size), power=2, calls=Calls())
+        return maps() - before
+
+    growth(range(2, 4))  # whatever is needed once
+    kept = growth(range(4, 10))
+    monkeypatch.setattr(_compile, "_is_crowded", lambda: len(_compile._in_memory) > 1)
+    assert kept > 12
+    assert growth(range(10, 16)) < 0.3 * kept
+
+
+def test_a_process_is_crowded_when_it_nears_the_limit(monkeypatch):
+    assert not _compile._is_crowded()
+    monkeypatch.setattr(_compile, "CROWDED", 1e-6)
+    assert _compile._is_crowded() == Path("/proc/self/maps").exists()
 
 
 def test_a_process_that_never_met_lapack_can_run_a_program_that_needs_it():

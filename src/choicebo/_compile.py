@@ -6,10 +6,13 @@ so each is tried on a trivial program first and left out where it is unknown.
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import gc
 import inspect
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import jax
@@ -24,9 +27,15 @@ R = TypeVar("R")
 traces: Counter[str] = Counter()
 """How often each function needed another program in this process, traced or loaded: the tests count recompilations with it."""
 
-MOST_PROGRAMS = 32
-"""Of one function in memory. A process that meets ever new shapes, as a long experiment does, else runs out of memory maps; a
-program that is wanted again is loaded again."""
+MOST_PROGRAMS = 256
+"""In memory, of all functions together; one that is wanted again later is loaded again."""
+
+CROWDED = 0.5
+"""Share of the memory maps that Linux allows a process beyond which programs leave memory as well. Each takes some hundreds of
+maps, and a process that meets ever new shapes, as a long experiment or a server does, would die when there are no more."""
+
+_in_memory: dict[Any, Callable[..., Any]] = {}
+"""Those not used for longest come first."""
 
 _WANTED: dict[str, bool | str] = {
     "xla_cpu_use_fusion_emitters": False,
@@ -62,16 +71,17 @@ def jit(*static_argnames: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         order = list(inspect.signature(function).parameters)
-        programs: dict[Any, Callable[..., R]] = {}
 
-        @functools.cache
         def compiled() -> Any:
+            # A function of its own each time: JAX keeps what it compiled as long as the function lives.
             @functools.wraps(function)
             def counted(*args: P.args, **kwargs: P.kwargs) -> R:
                 traces[function.__qualname__] += 1
                 return function(*args, **kwargs)
 
             return jax.jit(counted, static_argnames=static_argnames, compiler_options=compiler_options())
+
+        inlined = functools.cache(compiled)
 
         def program(static: dict[str, Any], inputs: dict[str, Any], described: Any) -> Callable[..., R]:
             where = (function.__module__, function.__qualname__, sorted(compiler_options().items()))
@@ -102,19 +112,39 @@ def jit(*static_argnames: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
             inputs = {name: value for name, value in given.items() if name not in static}
             leaves, tree = jax.tree.flatten(inputs)
             if any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
-                inlined: R = compiled()(*args, **kwargs)
-                return inlined
+                value: R = inlined()(*args, **kwargs)
+                return value
             kinds = tuple(_kind(leaf) for leaf in leaves)
-            key = (tuple(static.items()), tree, kinds)
-            found = programs.pop(key, None) or program(static, inputs, (str(tree), kinds))
-            programs[key] = found  # the last one now: the first is the one not used for longest
-            while len(programs) > MOST_PROGRAMS:
-                programs.pop(next(iter(programs)), None)
-            return found(**inputs)
+            key = (function, tuple(static.items()), tree, kinds)
+            found = _in_memory.get(key)
+            if found is None:
+                _make_room()
+                found = program(static, inputs, (str(tree), kinds))
+            _in_memory.pop(key, None)
+            _in_memory[key] = found
+            result: R = found(**inputs)
+            return result
 
         return call
 
     return decorate
+
+
+def _make_room() -> None:
+    """Let programs go that were not used for longest, until there is room for another one."""
+    while len(_in_memory) >= MOST_PROGRAMS or (_in_memory and _is_crowded()):
+        with contextlib.suppress(KeyError, StopIteration, RuntimeError):  # another thread may be at it, too
+            del _in_memory[next(iter(_in_memory))]
+        gc.collect()  # what JAX knows of a program is held in cycles
+
+
+def _is_crowded() -> bool:
+    try:
+        allowed = int(Path("/proc/sys/vm/max_map_count").read_text())
+        with Path("/proc/self/maps").open("rb") as maps:
+            return sum(1 for _ in maps) > CROWDED * allowed
+    except (OSError, ValueError):
+        return False  # no such limit here
 
 
 def _kind(leaf: Any) -> tuple[Any, ...]:
