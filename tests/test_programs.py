@@ -41,6 +41,7 @@ class Calls(list):
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("CHOICEBO_CACHE", str(tmp_path))
+    monkeypatch.setattr(_compile, "_in_memory", {})
     return tmp_path / f"programs-{jax.__version__}"
 
 

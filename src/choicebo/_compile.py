@@ -132,10 +132,19 @@ def jit(*static_argnames: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 def _make_room() -> None:
     """Let programs go that were not used for longest, until there is room for another one."""
-    while len(_in_memory) >= MOST_PROGRAMS or (_in_memory and _is_crowded()):
-        with contextlib.suppress(KeyError, StopIteration, RuntimeError):  # another thread may be at it, too
-            del _in_memory[next(iter(_in_memory))]
+    while excess := _excess():
+        for _ in range(excess):
+            with contextlib.suppress(KeyError, StopIteration, RuntimeError):  # another thread may be at it, too
+                del _in_memory[next(iter(_in_memory))]
         gc.collect()  # what JAX knows of a program is held in cycles
+
+
+def _excess() -> int:
+    """How many programs to let go; several at a time where memory is crowded, since collecting garbage takes a while."""
+    held = len(_in_memory)
+    if held and _is_crowded():
+        return 1 + held // 8
+    return max(0, held + 1 - MOST_PROGRAMS)
 
 
 def _is_crowded() -> bool:
