@@ -6,6 +6,8 @@ import pickle
 import shutil
 import subprocess
 import sys
+import threading
+import time
 import tomllib
 from pathlib import Path
 
@@ -17,6 +19,7 @@ import pytest
 import choicebo
 from choicebo import _compile, _programs
 from choicebo._compile import jit
+from choicebo._runtime import in_parallel
 
 SOURCE = """
 def scaled(x, power, calls):
@@ -228,3 +231,17 @@ def test_a_process_that_never_met_lapack_can_run_a_program_that_needs_it():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout.strip()) == (0, "3.0"), done.stderr
+
+
+def test_threads_that_need_the_same_program_compile_it_once():
+    traced = []
+
+    @jit()
+    def slow_to_trace(x):
+        traced.append(threading.get_ident())
+        time.sleep(0.2)
+        return 2.0 * x
+
+    x = jnp.arange(3.0)
+    assert all(np.array_equal(found, 2.0 * x) for found in in_parallel(slow_to_trace, [x] * 8))
+    assert len(traced) == 1

@@ -10,8 +10,9 @@ import contextlib
 import functools
 import gc
 import inspect
+import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -118,8 +119,12 @@ def jit(*static_argnames: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
             key = (function, tuple(static.items()), tree, kinds)
             found = _in_memory.get(key)
             if found is None:
-                _make_room()
-                found = program(static, inputs, (str(tree), kinds))
+                with _being_found(key):  # threads that need the same program wait for it
+                    found = _in_memory.get(key)
+                    if found is None:
+                        _make_room()
+                        found = program(static, inputs, (str(tree), kinds))
+                        _in_memory[key] = found
             _in_memory.pop(key, None)
             _in_memory[key] = found
             result: R = found(**inputs)
@@ -128,6 +133,17 @@ def jit(*static_argnames: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
         return call
 
     return decorate
+
+
+_finding: dict[Any, threading.Lock] = {}
+
+
+@contextlib.contextmanager
+def _being_found(key: Any) -> Iterator[None]:
+    """Keep other threads from finding the same program meanwhile."""
+    with _finding.setdefault(key, threading.Lock()):
+        yield
+    _finding.pop(key, None)
 
 
 def _make_room() -> None:

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import platformdirs
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 _THREAD_VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
@@ -59,3 +63,30 @@ def one_blas_thread() -> Iterator[None]:
 
     with threadpool_limits(limits=1, user_api="blas"):
         yield
+
+
+def threads() -> int:
+    """How many threads to use: as many as this process has processors, or fewer if ``CHOICEBO_THREADS`` says so."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        return max(1, min(cores, int(os.environ["CHOICEBO_THREADS"])))
+    except (KeyError, ValueError):
+        return cores
+
+
+def in_parallel(function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    """``function`` of each item, in order, in threads: a compiled program of small arrays keeps one processor busy at most.
+
+    Whoever takes the results may stop early; what has not begun by then never does.
+    """
+    waiting = list(items)
+    count = min(threads(), len(waiting))
+    if count <= 1:
+        yield from map(function, waiting)
+        return
+    with ThreadPoolExecutor(count, thread_name_prefix="choicebo") as pool:
+        try:
+            for future in [pool.submit(function, item) for item in waiting]:
+                yield future.result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)

@@ -211,10 +211,10 @@ def test_of_two_finalists_the_one_with_the_better_bound_is_kept(monkeypatch):
     bounds = iter([-30.0, -10.0, -20.0, -15.0, -12.0])
     ran = []
 
-    def run(self, spec, batch, state, key, pace, report):
-        bound = next(bounds)
-        ran.append(bound)
-        return state, np.full(4, bound)
+    def run(self, spec, batch, states, keys, pace, report):
+        found = [next(bounds) for _ in states]
+        ran.extend(found)
+        return [(state, np.full(4, bound)) for state, bound in zip(states, found, strict=True)]
 
     monkeypatch.setattr(Variational, "_run", run)
     posterior = cb.ChoiceGP(engine=Variational(starts=3, finalists=2)).fit(small_problem())

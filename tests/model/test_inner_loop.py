@@ -16,6 +16,7 @@ from choicebo.model.batching import SLOTS, make_batch
 
 exact_value_and_slope = jax.jit(jax.vmap(jax.value_and_grad(likelihood.log_rejection)))
 log_rejection = jax.jit(inner_loop.log_rejection)
+rejection_and_slope = jax.jit(lambda z, used: inner_loop.rejection_and_slope(z, used, inner_loop.NODES))
 
 
 @functools.partial(jax.jit, static_argnums=2)
@@ -40,7 +41,7 @@ def random_events(kept, n_e, spread, count=200):
 
 @jax.jit
 def value_and_vjp(events, used):
-    value, vjp = jax.vjp(lambda z: inner_loop.log_rejection(z, used), events)
+    value, vjp = jax.vjp(lambda z: inner_loop.log_rejection(z, used, z.shape[-1]), events)
     return value, vjp(jnp.ones_like(value))[0]
 
 
@@ -84,8 +85,21 @@ def test_options_that_tie_are_the_worst_case_and_bounded(kept, bound):
     events = np.zeros((slots, 1, len(z)), dtype=np.float32)
     events[:kept, 0] = z
     used = np.broadcast_to((np.arange(slots) < kept)[:, None], (slots, len(z)))
-    value = np.asarray(log_rejection(events, used))
+    value = np.asarray(log_rejection(events, used, len(z)))
     assert np.abs(value - exact).max() < bound
+
+
+@pytest.mark.parametrize("count", [0, 1, 64, 65, 150, 160])
+def test_events_are_the_same_in_blocks_and_padding_is_finite(count):
+    # 160 events are no whole number of blocks: the last one begins earlier and repeats some.
+    events = jnp.asarray(np.moveaxis(random_events(3, 2, 2.0, count=160), 0, -1), jnp.float32)
+    z, used = jnp.concatenate([events, events[:1]]), np.ones((4, 160), bool)
+    used[3] = False
+    expected, expected_slope = rejection_and_slope(z, used)
+    value, vjp = jax.vjp(lambda z: log_rejection(z, used, count), z)
+    np.testing.assert_allclose(value[:count], expected[:count], rtol=1e-6)
+    np.testing.assert_allclose(vjp(jnp.ones(160, jnp.float32))[0][..., :count], expected_slope[..., :count], atol=1e-6)
+    assert np.all(np.isfinite(value))
 
 
 @pytest.mark.parametrize("n_e", [1, 2, 3])
@@ -99,7 +113,7 @@ def test_a_coexistence_is_exact_to_single_precision(n_e):
         return value, vjp(jnp.ones_like(value))[0]
 
     exact, exact_slope = value_and_slope(likelihood.log_coexistence, x)
-    value, slope = value_and_slope(inner_loop.log_coexistence, x.astype(np.float32))
+    value, slope = value_and_slope(lambda x: inner_loop.log_coexistence(x, x.shape[1]), x.astype(np.float32))
     np.testing.assert_allclose(value, exact, rtol=1e-6, atol=2e-6)
     np.testing.assert_allclose(slope, exact_slope, rtol=2e-4, atol=1e-4)
 

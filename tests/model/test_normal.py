@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import log_ndtr
 
-from choicebo.model.normal import LOG_SQRT_2PI, log_cdf, mills_ratio, scaled_cdf
+from choicebo.model.normal import LOG_SQRT_2PI, log_cdf, mills_ratio, scaled_cdf, scaled_tail
 
 X = np.linspace(-60.0, 30.0, 9001, dtype=np.float32)
 EXACT = log_ndtr(X.astype(np.float64))
@@ -23,13 +23,25 @@ def test_log_cdf_has_the_relative_accuracy_of_single_precision_below_zero():
     np.testing.assert_allclose(np.asarray(log_cdf(X))[below], EXACT[below], rtol=1e-6)
 
 
-def test_log_cdf_resolves_the_upper_tail():
-    # It is about -Phi(-x) there, which single precision can hold up to some x.
+def test_log_cdf_has_the_absolute_accuracy_of_single_precision_above_zero():
+    # It is about -Phi(-x) there: log-likelihoods are sums, in which a part of that size below one's rounding is lost anyway.
     above = X > 0
-    values = np.asarray(log_cdf(X))[above]
-    np.testing.assert_allclose(values, EXACT[above], rtol=0, atol=2e-7)
-    reached = X[above] < 12
-    np.testing.assert_allclose(values[reached], EXACT[above][reached], rtol=3e-5)
+    np.testing.assert_allclose(np.asarray(log_cdf(X))[above], EXACT[above], rtol=0, atol=2e-7)
+
+
+def test_a_scaled_tail_is_accurate_on_both_sides():
+    exact = np.exp(log_ndtr(-np.abs(X.astype(np.float64))) + 0.5 * X.astype(np.float64) ** 2)
+    np.testing.assert_allclose(scaled_tail(X), exact, rtol=5e-7)
+
+
+def test_the_derivative_of_a_scaled_tail_is_one_sided_at_zero():
+    at = np.array([-3.0, -0.5, 0.0, 0.5, 3.0])
+
+    def exact(x: np.ndarray) -> np.ndarray:
+        return np.exp(log_ndtr(-np.abs(x)) + 0.5 * x**2)
+
+    to_the_right = (exact(at + 1e-6) - exact(at)) / 1e-6
+    np.testing.assert_allclose(jax.vmap(jax.grad(scaled_tail))(jnp.asarray(at, jnp.float32)), to_the_right, atol=2e-6)
 
 
 def test_mills_ratio_is_density_over_distribution_function():
@@ -42,7 +54,7 @@ def test_mills_ratio_is_density_over_distribution_function():
 @pytest.mark.parametrize("shift", [0.0, 2.0, 3.5])
 def test_scaled_cdf_is_the_ratio_of_two_distribution_functions(shift):
     log_scale = log_ndtr(X.astype(np.float64) + shift).astype(np.float32)
-    ratio = np.asarray(scaled_cdf(X, log_scale))
+    ratio = np.asarray(scaled_cdf(X, log_scale)[0])
     exact = np.exp(EXACT - log_scale)
     error = np.abs(ratio - exact) / exact
     resolved = exact > 1e-30
@@ -65,13 +77,17 @@ def test_the_derivative_of_the_mills_ratio_agrees_with_finite_differences():
     np.testing.assert_allclose(slope, (exact(at + 1e-5) - exact(at - 1e-5)) / 2e-5, atol=3e-4)
 
 
-def test_the_derivative_of_scaled_cdf_holds_the_scale_constant():
+def test_the_derivative_of_scaled_cdf_is_the_scaled_density_and_holds_the_scale_constant():
     log_scale = EXACT.astype(np.float32)
-    slope = jax.vmap(jax.grad(scaled_cdf))(X, log_scale)
+    density = np.asarray(scaled_cdf(X, log_scale)[1])
     resolved = X < 5
     exact = np.exp(log_density(X) - log_scale)
-    assert np.all((np.abs(slope - exact) <= exact * (2e-6 + 4 * ROUNDING))[resolved])
-    assert not np.any(jax.vmap(jax.grad(scaled_cdf, argnums=1))(X, log_scale))
+    assert np.all((np.abs(density - exact) <= exact * (2e-6 + 4 * ROUNDING))[resolved])
+    for part, expected in ((0, density), (1, -X * density)):
+        np.testing.assert_array_equal(
+            jax.vmap(jax.grad(lambda *g, part=part: scaled_cdf(*g)[part]))(X, log_scale), expected
+        )
+        assert not np.any(jax.vmap(jax.grad(lambda *g, part=part: scaled_cdf(*g)[part], argnums=1))(X, log_scale))
 
 
 @pytest.mark.parametrize("x", [-1e3, 1e3])
@@ -80,8 +96,10 @@ def test_values_and_derivatives_are_finite_far_out(x):
     for function in (
         log_cdf,
         mills_ratio,
-        lambda x: scaled_cdf(x, log_cdf(x)),
-        lambda x: scaled_cdf(x, log_cdf(x + 3)),
+        scaled_tail,
+        lambda x: scaled_cdf(x, log_cdf(x))[0],
+        lambda x: scaled_cdf(x, log_cdf(x + 3))[0],
+        lambda x: scaled_cdf(x, log_cdf(x))[1],
     ):
         assert np.isfinite(function(x))
         assert np.isfinite(jax.grad(function)(x))

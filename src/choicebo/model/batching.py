@@ -38,6 +38,8 @@ class Rejections(NamedTuple):
     """(events,): the choice that each event belongs to."""
     weight: Any
     """(events,): 0 for padding."""
+    count: Any
+    """How many events come before the padding."""
 
 
 class Coexistences(NamedTuple):
@@ -47,6 +49,7 @@ class Coexistences(NamedTuple):
     second: Any
     choice: Any
     weight: Any
+    count: Any
 
 
 class Batch(NamedTuple):
@@ -185,7 +188,7 @@ def _slotted(events: list[tuple[tuple[int, ...], int, int]], slots: int, capacit
         kept[: len(several), at] = several
         used[: len(several), at] = True
     used[:, len(events) :] = True  # padding is as good as any event: its weight is 0
-    return Rejections(kept, used, rejected, owner, weight)
+    return Rejections(kept, used, rejected, owner, weight, np.int32(len(events)))
 
 
 def _coexistences(choices: tuple[Choice, ...], capacity: int) -> Coexistences:
@@ -198,7 +201,7 @@ def _coexistences(choices: tuple[Choice, ...], capacity: int) -> Coexistences:
     first = np.zeros(capacity, dtype=np.int32)
     first[: len(pairs)] = [pair[0] for pair in pairs]
     second, owner, weight = _event_columns([pair[1] for pair in pairs], [pair[2] for pair in pairs], capacity)
-    return Coexistences(first, second, owner, weight)
+    return Coexistences(first, second, owner, weight, np.int32(len(pairs)))
 
 
 def _event_columns(

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 
 from choicebo.model import inner_loop
-from choicebo.model.batching import Batch
+from choicebo.model.batching import Batch, Rejections
 
 
 def curvature(latent: jax.Array, batch: Batch, lapse: float) -> jax.Array:
@@ -24,11 +25,11 @@ def curvature(latent: jax.Array, batch: Batch, lapse: float) -> jax.Array:
     n_e, options = latent.shape
     choices = batch.choice_used.shape[0]
     blocks, slopes, total = [], [], jnp.zeros(choices, dtype=jnp.float32)
-    for members, value, choice, weight in _events(batch):
-        rows, log_p, gradient, hessian = _derivatives(latent, members, value)
-        blocks.append((rows, choice, -weight * hessian))
-        slopes.append((rows, choice, weight * gradient))
-        total = total.at[choice].add(weight * log_p)
+    for event in _events(batch):
+        rows, log_p, gradient, hessian = _derivatives(latent, event)
+        blocks.append((rows, event.choice, -event.weight * hessian))
+        slopes.append((rows, event.choice, event.weight * gradient))
+        total = total.at[event.choice].add(event.weight * log_p)
 
     share = _share_of_attention(total, batch, lapse)
     result = jnp.zeros((n_e * options, n_e * options), dtype=jnp.float32)
@@ -50,51 +51,64 @@ def _share_of_attention(total: jax.Array, batch: Batch, lapse: float) -> jax.Arr
     return jax.nn.sigmoid(odds)
 
 
-_Value = Callable[[jax.Array], jax.Array]
+class _Events(NamedTuple):
+    """A group of comparisons of some options with one: their log-probability depends on the differences of latent values."""
+
+    several: jax.Array
+    """(slots, events)"""
+    one: jax.Array
+    """(events,)"""
+    value_and_slope: Callable[[jax.Array], tuple[jax.Array, jax.Array]]
+    """Of the differences ``several - one``, (slots, n_e, events)."""
+    choice: jax.Array
+    weight: jax.Array
 
 
-def _events(batch: Batch) -> list[tuple[jax.Array, _Value, jax.Array, jax.Array]]:
-    """Per group of comparisons: the options involved (members, events), the log-probability of their latent values."""
-    found: list[tuple[jax.Array, _Value, jax.Array, jax.Array]] = []
-    for group in batch.rejections:
-        members = jnp.concatenate([group.kept, group.rejected[None]])
-
-        found.append((members, _rejection(group.used), group.choice, group.weight))
+def _events(batch: Batch) -> list[_Events]:
+    found = [
+        _Events(group.kept, group.rejected, _rejected(group), group.choice, group.weight) for group in batch.rejections
+    ]
     pairs = batch.coexistences
-    members = jnp.stack([pairs.first, pairs.second])
-    found.append((members, lambda y: inner_loop.log_coexistence(y[0] - y[1]), pairs.choice, pairs.weight))
+    found.append(_Events(pairs.first[None], pairs.second, _coexist, pairs.choice, pairs.weight))
     if batch.contests is not None:
         contest = batch.contests
-
-        def won(y: jax.Array) -> jax.Array:
-            return inner_loop.log_contest(y[-1, 0] - y[:-1, 0], contest.used)
-
-        members = jnp.concatenate([contest.kept, contest.rejected[None]])
-        found.append((members, won, contest.choice, contest.weight))
+        found.append(_Events(contest.kept, contest.rejected, _won(contest), contest.choice, contest.weight))
     return found
 
 
-def _rejection(used: jax.Array) -> _Value:
-    def value(y: jax.Array) -> jax.Array:
-        log_p: jax.Array = inner_loop.log_rejection(y[:-1] - y[-1], used, inner_loop.NODES)
-        return log_p
-
-    return value
+def _rejected(group: Rejections) -> Callable[[jax.Array], tuple[jax.Array, jax.Array]]:
+    return lambda z: inner_loop.rejection_and_slope(z, group.used, inner_loop.NODES)
 
 
-def _derivatives(
-    latent: jax.Array, members: jax.Array, value: _Value
-) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
+def _coexist(z: jax.Array) -> tuple[jax.Array, jax.Array]:
+    value, slope = inner_loop.coexistence_and_slope(z[0])
+    return value, slope[None]
+
+
+def _won(contest: Rejections) -> Callable[[jax.Array], tuple[jax.Array, jax.Array]]:
+    def value_and_slope(z: jax.Array) -> tuple[jax.Array, jax.Array]:
+        value, by_z = jax.vjp(lambda z: inner_loop.log_contest(-z[:, 0], contest.used), z)
+        return value, by_z(jnp.ones_like(value))[0]
+
+    return value_and_slope
+
+
+def _derivatives(latent: jax.Array, events: _Events) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
     """Rows of the large matrix (local, events), value, gradient (local, events), Hessian (local, local, events)."""
     n_e, options = latent.shape
-    y = jnp.moveaxis(latent[:, members], 0, 1).astype(jnp.float32)  # (members, n_e, events)
-    local = y.shape[0] * n_e
-    rows = (jnp.arange(n_e)[None, :, None] * options + members[:, None]).reshape(local, -1)
-
-    def gradient(y: jax.Array) -> jax.Array:
-        slope: jax.Array = jax.grad(lambda y: value(y).sum())(y)
-        return slope
-
-    directions = jnp.eye(local, dtype=y.dtype).reshape(local, y.shape[0], n_e, 1)
-    hessian = jax.vmap(lambda t: jax.jvp(gradient, (y,), (jnp.broadcast_to(t, y.shape),))[1])(directions)
-    return rows, value(y), gradient(y).reshape(local, -1), hessian.reshape(local, local, -1)
+    slots = len(events.several)
+    members = jnp.concatenate([events.several, events.one[None]])
+    rows = (jnp.arange(n_e)[None, :, None] * options + members[:, None]).reshape((slots + 1) * n_e, -1)
+    y = latent[:, members].astype(jnp.float32)
+    z = jnp.swapaxes(y[:, :-1] - y[:, -1:], 0, 1)
+    value, slope = events.value_and_slope(z)
+    directions = jnp.eye(slots * n_e, dtype=z.dtype).reshape(slots * n_e, slots, n_e, 1)
+    by_difference = jax.vmap(
+        lambda t: jax.jvp(lambda z: events.value_and_slope(z)[1], (z,), (jnp.broadcast_to(t, z.shape),))[1]
+    )(directions).reshape(slots, n_e, slots, n_e, -1)
+    # Moving the one option is moving all differences the other way.
+    gradient = jnp.concatenate([slope, -slope.sum(0, keepdims=True)])
+    hessian = jnp.concatenate([by_difference, -by_difference.sum(2, keepdims=True)], axis=2)
+    hessian = jnp.concatenate([hessian, -hessian.sum(0, keepdims=True)])
+    local = (slots + 1) * n_e
+    return rows, value, gradient.reshape(local, -1), hessian.reshape(local, local, -1)

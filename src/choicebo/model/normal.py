@@ -1,8 +1,8 @@
-"""The logarithm of the normal distribution function, in single precision, fast and finite everywhere.
+"""The normal distribution function and its logarithm, in single precision, fast and finite everywhere.
 
-JAX's own ``log_ndtr`` is the one to use in double precision. In the samplers' inner loop it is replaced by a
-Chebyshev fit (Press et al., *Numerical Recipes*, section 6.2: fractional error below 1.2e-7 everywhere), which has
-no cancellation in either tail, neither in its value nor in its derivative.
+JAX's own ``log_ndtr`` is the one to use in double precision. The samplers' inner loop has ``Phi(-|x|)`` as a polynomial
+times ``exp(-x^2 / 2)``: one exponential gives the density and both tails, and nothing cancels in either, neither in the
+values nor in the derivatives.
 """
 
 from __future__ import annotations
@@ -19,28 +19,44 @@ configure_jax()
 LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 SQRT_HALF = math.sqrt(0.5)
 
-_ERFC = (
-    -1.26551223,
-    1.00002368,
-    0.37409196,
-    0.09678418,
-    -0.18628806,
-    0.27886807,
-    -1.13520398,
-    1.48851587,
-    -0.82215223,
-    0.17087277,
+INVERSE_SQRT_2PI = 1.0 / math.sqrt(2.0 * math.pi)
+
+_TAIL = (
+    0.09973556620061715,
+    0.09973653976120024,
+    0.09346278632197508,
+    0.08164728215788046,
+    0.05870716892546313,
+    0.06459580261581382,
+    -0.03345294745264357,
+    0.09752885444170545,
+    -0.08202378341753809,
+    0.020062734772977812,
 )
+"""Least squares at 400 Chebyshev nodes in ``t`` of the relative error of the tail divided by ``t``: at most 4e-8."""
 
 
-def _tail(x: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Pieces of ``Phi(-|x|) = exp(-z^2 + p) t / 2``."""
-    z = jnp.abs(x) * SQRT_HALF
-    t = 1.0 / (1.0 + 0.5 * z)
-    p = jnp.full_like(t, _ERFC[-1])
-    for coefficient in _ERFC[-2::-1]:
+@jax.custom_jvp
+def scaled_tail(x: jax.Array) -> jax.Array:
+    """``Phi(-|x|) exp(x^2 / 2)``, a polynomial in ``t = 1 / (1 + |x| / 4)``.
+
+    >>> import jax.numpy as jnp
+    >>> [round(float(v), 4) for v in scaled_tail(jnp.array([0.0, 3.0, -1000.0], dtype=jnp.float32))]
+    [0.5, 0.1215, 0.0004]
+    """
+    t = 1.0 / (1.0 + 0.25 * jnp.abs(x))
+    p = jnp.full_like(t, _TAIL[-1])
+    for coefficient in _TAIL[-2::-1]:
         p = p * t + coefficient
-    return z, t, p
+    return p * t
+
+
+@scaled_tail.defjvp
+def _scaled_tail_jvp(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple[jax.Array, jax.Array]:
+    x = primals[0]
+    tail = scaled_tail(x)
+    # At zero the slope to the right: every use of a tail splits there, and takes zero to that side.
+    return tail, tangents[0] * (x * tail - jnp.where(x < 0, -INVERSE_SQRT_2PI, INVERSE_SQRT_2PI))
 
 
 @jax.custom_jvp
@@ -51,9 +67,9 @@ def log_cdf(x: jax.Array) -> jax.Array:
     >>> [round(float(v), 3) for v in log_cdf(jnp.array([-40.0, 0.0, 3.0], dtype=jnp.float32))]
     [-804.608, -0.693, -0.001]
     """
-    z, t, p = _tail(x)
-    lower = p - z * z + jnp.log(0.5 * t)
-    return jnp.where(x < 0, lower, jnp.log1p(-jnp.exp(lower)))
+    tail, exponent = scaled_tail(x), -0.5 * x * x
+    below = x < 0
+    return jnp.log(jnp.where(below, tail, 1.0 - tail * jnp.exp(exponent))) + jnp.where(below, exponent, 0.0)
 
 
 @log_cdf.defjvp
@@ -69,11 +85,10 @@ def mills_ratio(x: jax.Array) -> jax.Array:
     >>> [round(float(v), 3) for v in mills_ratio(jnp.array([-100.0, 0.0, 3.0], dtype=jnp.float32))]
     [100.01, 0.798, 0.004]
     """
-    z, t, p = _tail(x)
+    tail, density = scaled_tail(x), jnp.exp(-0.5 * x * x)
     # Below zero the Gaussian factors cancel on paper, so that no rounding can.
-    below = math.sqrt(2.0 / math.pi) * jnp.exp(-p) / t
-    above = jnp.exp(-z * z - LOG_SQRT_2PI) / (1.0 - 0.5 * t * jnp.exp(p - z * z))
-    return jnp.where(x < 0, below, above)
+    below = x < 0
+    return INVERSE_SQRT_2PI * jnp.where(below, 1.0, density) / jnp.where(below, tail, 1.0 - tail * density)
 
 
 @mills_ratio.defjvp
@@ -83,23 +98,26 @@ def _mills_ratio_jvp(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> t
 
 
 @jax.custom_jvp
-def scaled_cdf(x: jax.Array, log_scale: jax.Array) -> jax.Array:
-    """``Phi(x) / exp(log_scale)`` without the underflow of its two halves; ``log_scale`` is held constant.
+def scaled_cdf(x: jax.Array, log_scale: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """``Phi(x)`` and its density, both divided by ``exp(log_scale)``, without the underflow of the two halves.
+
+    ``log_scale`` may have fewer elements than ``x`` (it is broadcast), and is held constant by derivatives.
 
     >>> import jax.numpy as jnp
     >>> x = jnp.array([-30.0], dtype=jnp.float32)
-    >>> round(float(scaled_cdf(x, log_cdf(x))[0]), 4)
-    1.0
+    >>> [round(float(part[0]), 4) for part in scaled_cdf(x, log_cdf(x))]
+    [1.0, 30.0332]
     """
-    z, t, p = _tail(x)
-    negative = x < 0
-    tail = 0.5 * t * jnp.exp(p - z * z - jnp.where(negative, log_scale, 0.0))
-    return jnp.where(negative, tail, (1.0 - tail) * jnp.exp(-log_scale))
+    density = jnp.exp(-0.5 * x * x - log_scale)
+    tail = scaled_tail(x) * density
+    return jnp.where(x < 0, tail, jnp.exp(-log_scale) - tail), INVERSE_SQRT_2PI * density
 
 
 @scaled_cdf.defjvp
 def _scaled_cdf_jvp(
     primals: tuple[jax.Array, jax.Array], tangents: tuple[jax.Array, jax.Array]
-) -> tuple[jax.Array, jax.Array]:
-    x, log_scale = primals
-    return scaled_cdf(x, log_scale), tangents[0] * jnp.exp(-0.5 * x * x - LOG_SQRT_2PI - log_scale)
+) -> tuple[tuple[jax.Array, jax.Array], tuple[jax.Array, jax.Array]]:
+    x = primals[0]
+    value, density = scaled_cdf(*primals)
+    slope = tangents[0] * density
+    return (value, density), (slope, -x * slope)

@@ -19,6 +19,7 @@ from blackjax.mcmc.hmc import HMCState
 from blackjax.mcmc.integrators import IntegratorState, mclachlan_coefficients
 
 from choicebo._compile import jit
+from choicebo._runtime import in_parallel
 from choicebo.errors import InvalidInput
 from choicebo.model.batching import Batch
 from choicebo.model.engines.base import (
@@ -197,18 +198,31 @@ class Hamiltonian:
         tuning = _Tuning(
             jnp.asarray(self.trajectory), jnp.asarray(self.most_steps), jnp.asarray(self.target_acceptance)
         )
-        chains = self._start(coordinates, key_start)
+        groups = self._start(coordinates, key_start)
+
+        def advance(adapting: bool, key: jax.Array) -> list[Any]:
+            """A piece of every group, each with a key of its own, at the same time."""
+            flag = jnp.array(adapting)
+
+            def one(given: tuple[_Chains, jax.Array]) -> Any:
+                chains, results = _run(
+                    spec, batch, coordinates, settled_types(given[0]), tuning, flag, given[1], _PIECE
+                )
+                return chains, jax.tree.map(np.asarray, results)
+
+            found = list(in_parallel(one, zip(groups, jax.random.split(key, len(groups)), strict=True)))
+            groups[:] = [chains for chains, _ in found]
+            return [np.concatenate(parts, axis=1) for parts in zip(*(results for _, results in found), strict=True)]
+
         for piece_key in jax.random.split(key_warm, -(-self.warm_up // _PIECE)):
-            chains, _ = _run(
-                spec, batch, coordinates, settled_types(chains), tuning, jnp.array(True), piece_key, _PIECE
-            )
+            advance(True, piece_key)
+        step = np.mean([np.asarray(chains.log_step) for chains in groups])
+        groups[:] = [chains._replace(log_step=step) for chains in groups]
         pieces = -(-self.draws // _PIECE)
         found = []
         for done, piece_key in enumerate(jax.random.split(key_draw, pieces)):
             report("drawing", 0.7 + 0.3 * done / pieces)
-            settled = settled_types(chains)
-            chains, result = _run(spec, batch, coordinates, settled, tuning, jnp.array(False), piece_key, _PIECE)
-            found.append(jax.tree.map(np.asarray, result))
+            found.append(advance(False, piece_key))
         whitened, acceptance, divergent = (np.concatenate(parts)[: self.draws] for parts in zip(*found, strict=True))
         report("drawing", 1.0)
         draws = np.swapaxes(whitened, 0, 1).astype(np.float64)
@@ -221,17 +235,19 @@ class Hamiltonian:
             float(acceptance.mean()),
         )
 
-    def _start(self, coordinates: _Coordinates, key: jax.Array) -> _Chains:
-        """Chains that start at a draw from the coordinates' standard normal.
+    def _start(self, coordinates: _Coordinates, key: jax.Array) -> list[_Chains]:
+        """Chains that start at a draw from the coordinates' standard normal, in groups that run at the same time.
 
         Their density is set to zero instead of being computed: the first transition is then always accepted, which warm-up
         forgets, and a second copy of the gradient need not be compiled.
         """
         size = coordinates.gaussian.centre.size
         position = jax.random.normal(key, (self.chains, size), dtype=jnp.float32)
-        nowhere = jnp.full(self.chains, -jnp.inf, dtype=jnp.float32)
-        return _Chains(
-            HMCState(position, nowhere, jnp.zeros_like(position)),
-            jnp.log(jnp.asarray(self.first_step_size, dtype=jnp.float64)),
-            jnp.zeros(()),
-        )
+        # The number of groups is no matter of the machine: the same seed is to give the same draws everywhere.
+        each = self.chains // 2 if self.chains % 2 == 0 else self.chains
+        nowhere = jnp.full(each, -jnp.inf, dtype=jnp.float32)
+        step = jnp.log(jnp.asarray(self.first_step_size, dtype=jnp.float64))
+        return [
+            _Chains(HMCState(part, nowhere, jnp.zeros_like(part)), step, jnp.zeros(()))
+            for part in jnp.split(position, self.chains // each)
+        ]

@@ -19,6 +19,7 @@ import numpy as np
 import optax
 
 from choicebo._compile import jit
+from choicebo._runtime import in_parallel
 from choicebo.errors import InvalidInput
 from choicebo.model import inner_loop
 from choicebo.model.batching import Batch
@@ -193,21 +194,22 @@ class Variational:
     ) -> tuple[Approximation, Hyperparameters, np.ndarray]:
         """The best approximation found, its hyperparameters, and the course of the bound."""
         key_first, key_next, key_full = jax.random.split(key, 3)
-        begun = []
         points = self._starting_points(spec, batch.X.shape[1], start)
-        start_keys = jax.random.split(key_first, self.starts)
+        start_keys = list(jax.random.split(key_first, self.starts))
         blank = _begin(self._first_guess(spec, batch, start_keys[0]), points[0])
-        for number, (point, start_key) in enumerate(zip(points, start_keys, strict=True)):
-            state = blank._replace(q=self._first_guess(spec, batch, start_key), hyper=point)
-            share = report.part(0.4 * number / self.starts, 0.4 * (number + 1) / self.starts)
-            begun.append(self._run(spec, batch, state, start_key, np.ones(_whole(self.start_rounds)), share))
+        states = [
+            blank._replace(q=self._first_guess(spec, batch, start_key), hyper=point)
+            for point, start_key in zip(points, start_keys, strict=True)
+        ]
+        short = np.ones(_whole(self.start_rounds))
+        begun = self._run(spec, batch, states, start_keys, short, report.part(0.0, 0.4))
         # The bound of a short course does not order them well enough to trust the first alone.
         leading = sorted(begun, key=_settled, reverse=True)[: self.finalists]
-        ended = []
-        for number, (state, trace) in enumerate(leading):
-            share = report.part(0.4 + 0.5 * number / len(leading), 0.4 + 0.5 * (number + 1) / len(leading))
-            state, more = self._run(spec, batch, state, key_next, _falling(self.rounds), share)
-            ended.append((state, np.concatenate([trace, more])))
+        states, same_key = [state for state, _ in leading], [key_next] * len(leading)
+        further = self._run(spec, batch, states, same_key, _falling(self.rounds), report.part(0.4, 0.9))
+        ended = [
+            (state, np.concatenate([trace, more])) for (_, trace), (state, more) in zip(leading, further, strict=True)
+        ]
         state, trace = max(ended, key=_settled)
         traces = [trace]
         if self.covariance == "full_rank":
@@ -217,7 +219,7 @@ class Variational:
             # So many more parameters need better gradients and more of them.
             patient = dataclasses.replace(self, gradient_draws=2 * self.gradient_draws)
             pace = _falling(2 * self.rounds)
-            state, more = patient._run(spec, batch, state, key_full, pace, report.part(0.9, 1.0))
+            [(state, more)] = patient._run(spec, batch, [state], [key_full], pace, report.part(0.9, 1.0))
             traces.append(more)
         return state.q, state.hyper, np.concatenate(traces)
 
@@ -242,20 +244,36 @@ class Variational:
         return Fit(hyper, np.asarray(whitened).reshape(self.chains, each, *q.mean.shape), float(bound), trace)
 
     def _run(
-        self, spec: ModelSpec, batch: Batch, state: _State, key: jax.Array, pace: np.ndarray, report: Reporter
-    ) -> tuple[_State, np.ndarray]:
-        """A course in pieces; returns the bounds on the way."""
+        self,
+        spec: ModelSpec,
+        batch: Batch,
+        states: list[_State],
+        keys: list[jax.Array],
+        pace: np.ndarray,
+        report: Reporter,
+    ) -> list[tuple[_State, np.ndarray]]:
+        """The course of each state, all at once and in pieces; returns where they ended, and the bounds on the way."""
         pieces = len(pace) // _PIECE
-        trace = []
-        for piece, piece_key in enumerate(jax.random.split(key, pieces)):
-            part = jnp.asarray(pace[piece * _PIECE : (piece + 1) * _PIECE])
-            steps = _Pace(self.learning_rate * part, self.hyper_learning_rate * part)
+        piece_keys = [jax.random.split(key, pieces) for key in keys]
+        traces: list[list[np.ndarray]] = [[] for _ in states]
+
+        def advance(given: tuple[_State, jax.Array, _Pace]) -> tuple[_State, np.ndarray]:
+            state, key, pace = given
             state, bounds = _course(
-                spec, batch, settled_types(state), piece_key, steps, self.steps_per_round, self.gradient_draws
+                spec, batch, settled_types(state), key, pace, self.steps_per_round, self.gradient_draws
             )
-            trace.append(np.asarray(bounds))
-            report("learning the hyperparameters", (piece + 1) / pieces)
-        return state, np.concatenate(trace)
+            return state, np.asarray(bounds)
+
+        for piece in range(pieces):
+            part = jnp.asarray(pace[piece * _PIECE : (piece + 1) * _PIECE])
+            sizes = _Pace(self.learning_rate * part, self.hyper_learning_rate * part)
+            given = [(state, keys[piece], sizes) for state, keys in zip(states, piece_keys, strict=True)]
+            states = []
+            for number, (state, bounds) in enumerate(in_parallel(advance, given)):
+                states.append(state)
+                traces[number].append(bounds)
+                report("learning the hyperparameters", (piece + (number + 1) / len(given)) / pieces)
+        return [(state, np.concatenate(trace)) for state, trace in zip(states, traces, strict=True)]
 
     def _first_guess(self, spec: ModelSpec, batch: Batch, key: jax.Array) -> Approximation:
         # The zero function is a saddle (all latent dimensions alike): a small random mean breaks the symmetry.

@@ -1,0 +1,69 @@
+"""Work in threads."""
+
+import threading
+import time
+
+import pytest
+
+from choicebo import _runtime
+from choicebo._runtime import in_parallel, threads
+
+
+@pytest.fixture(params=[1, 2, 8])
+def some_threads(request, monkeypatch):
+    monkeypatch.setattr(_runtime, "threads", lambda: request.param)
+    return request.param
+
+
+def test_results_come_in_the_order_of_the_items(some_threads):
+    def slow_first(number):
+        time.sleep(0.02 * (number == 0))
+        return number**2
+
+    assert list(in_parallel(slow_first, range(6))) == [0, 1, 4, 9, 16, 25]
+    assert list(in_parallel(slow_first, [])) == []
+
+
+def test_items_are_worked_on_at_the_same_time(monkeypatch):
+    monkeypatch.setattr(_runtime, "threads", lambda: 2)
+    both = threading.Barrier(2, timeout=10)  # breaks unless two wait at once
+    assert sorted(in_parallel(lambda number: both.wait() * 0 + number, range(2))) == [0, 1]
+
+
+def test_an_error_reaches_the_caller_and_ends_the_work(some_threads):
+    begun = []
+
+    def fails(number):
+        begun.append(number)
+        time.sleep(0.01)
+        if number == 1:
+            raise ValueError("no")
+        return number
+
+    with pytest.raises(ValueError, match="no"):
+        list(in_parallel(fails, range(200)))
+    assert len(begun) < 100
+
+
+def test_who_stops_early_leaves_nothing_running(some_threads):
+    begun = []
+
+    def work(number):
+        begun.append(number)
+        time.sleep(0.01)
+        return number
+
+    results = in_parallel(work, range(200))
+    assert next(results) == 0
+    results.close()
+    so_far = len(begun)
+    time.sleep(0.05)
+    assert len(begun) == so_far < 100
+
+
+@pytest.mark.parametrize(("wish", "least", "most"), [("1", 1, 1), ("0", 1, 1), ("many", 1, 4096), ("100000", 1, 4096)])
+def test_a_variable_limits_the_threads(monkeypatch, wish, least, most):
+    monkeypatch.delenv("CHOICEBO_THREADS", raising=False)
+    processors = threads()
+    monkeypatch.setenv("CHOICEBO_THREADS", wish)
+    assert least <= threads() <= min(most, processors)
