@@ -89,6 +89,19 @@ def test_options_that_tie_are_the_worst_case_and_bounded(kept, bound):
     assert np.abs(value - exact).max() < bound
 
 
+@pytest.mark.parametrize("n_e", [1, 2, 3])
+@pytest.mark.parametrize("slots", [2, 4])
+def test_subsets_written_out_and_in_arrays_give_the_same(slots, n_e):
+    z = jnp.asarray(np.moveaxis(random_events(slots, n_e, 4.0), 0, -1), jnp.float32)
+    used = np.random.default_rng(1).random((slots, 200)) < 0.7
+    used[0] = True
+    few, many = (
+        inner_loop.rejection_and_slope(z, used, inner_loop.NODES, compact=compact) for compact in (False, True)
+    )
+    np.testing.assert_allclose(few[0], many[0], rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(few[1], many[1], rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize("count", [0, 1, 64, 65, 150, 160])
 def test_events_are_the_same_in_blocks_and_padding_is_finite(count):
     # 160 events are no whole number of blocks: the last one begins earlier and repeats some.

@@ -77,7 +77,7 @@ def _events(batch: Batch) -> list[_Events]:
 
 
 def _rejected(group: Rejections) -> Callable[[jax.Array], tuple[jax.Array, jax.Array]]:
-    return lambda z: inner_loop.rejection_and_slope(z, group.used, inner_loop.NODES)
+    return lambda z: inner_loop.rejection_and_slope(z, group.used, inner_loop.NODES, compact=True)
 
 
 def _coexist(z: jax.Array) -> tuple[jax.Array, jax.Array]:

@@ -88,8 +88,8 @@ def _rejections(z: jax.Array, used: jax.Array, count: Any, nodes: int) -> _Parts
     return _in_blocks(lambda z, used: rejection_and_slope(z, used, nodes), _BLOCK[len(z)], count, z, used)
 
 
-def rejection_and_slope(z: jax.Array, used: jax.Array, nodes: int) -> _Parts:
-    """The value, (events,), and its derivative by ``z``."""
+def rejection_and_slope(z: jax.Array, used: jax.Array, nodes: int, compact: bool = False) -> _Parts:
+    """The value, (events,), and its derivative by ``z``; ``compact`` for code that compiles in less time and runs for longer."""
     slots = len(z)
     x = z * SQRT_HALF
     single = log_cdf(x).sum(1)
@@ -107,7 +107,8 @@ def rejection_and_slope(z: jax.Array, used: jax.Array, nodes: int) -> _Parts:
     ratio, density = scaled_cdf(at_nodes, log_scale[:, :, None])  # (slots, n_e, nodes, events)
 
     log_scales = jnp.where(used, log_scale.sum(1), _NEVER)
-    overlap_of = _overlap_of_few if slots <= _FEW else _overlap_of_many
+    few = slots <= _FEW and nodes <= _FEW_NODES and not compact
+    overlap_of = _overlap_of_few if few else _overlap_of_many
     overlap, by_z = overlap_of(ratio, density, weights, log_scales, largest)
     total = _sum(by_single) - overlap
     slope = jnp.where(used[:, None], by_single[:, None] * mills - by_z, 0.0) / total
@@ -116,6 +117,7 @@ def rejection_and_slope(z: jax.Array, used: jax.Array, nodes: int) -> _Parts:
 
 _FEW = 4
 """Kept options up to which their subsets are written out in the compiled code."""
+_FEW_NODES = 10
 
 
 def _overlap_of_few(
