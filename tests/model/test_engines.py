@@ -223,6 +223,18 @@ def test_of_two_finalists_the_one_with_the_better_bound_is_kept(monkeypatch):
     assert posterior.diagnostics.evidence_trace.tolist() == [-20.0] * 4 + [-12.0] * 4
 
 
+@pytest.mark.parametrize("chains", [1, 4])
+def test_draws_do_not_depend_on_the_number_of_threads(monkeypatch, chains):
+    engine = Hamiltonian(chains=chains, draws=10, learner=Laplace(variational=Variational(starts=3, rounds=5)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        several = cb.ChoiceGP(engine=engine).fit(small_problem())
+        monkeypatch.setenv("CHOICEBO_THREADS", "1")
+        one = cb.ChoiceGP(engine=engine).fit(small_problem())
+    np.testing.assert_array_equal(one.whitened, several.whitened)
+    assert several.whitened.shape[:2] == (chains, 10)
+
+
 def test_every_name_of_the_public_surface_is_an_engine():
     assert set(ENGINES) == {"hmc", "ess", "vi", "laplace"}
     assert all(engine_named(name).name == name for name in ENGINES)

@@ -17,7 +17,7 @@ from typing import Any
 
 import joblib
 
-from choicebo._runtime import limit_blas_threads, one_blas_thread
+from choicebo._runtime import limit_blas_threads, one_blas_thread, threads
 from choicebo.errors import ChoiceboError, InvalidInput
 from choicebo.experiments.cells import Cell
 
@@ -63,7 +63,8 @@ def in_processes(work: Work, cells: Sequence[Cell], jobs: int) -> Outcomes:
     limit_blas_threads()  # worker processes inherit the environment
     pool = joblib.Parallel(n_jobs=jobs, backend="loky", return_as="generator_unordered", batch_size=1)
     with _ctrl_c_ignored():  # the call starts the workers
-        outcomes = pool(joblib.delayed(_attempt_in_worker)(work, cell) for cell in cells)
+        share = max(1, threads() // jobs)
+        outcomes = pool(joblib.delayed(_attempt_in_worker)(work, cell, share) for cell in cells)
     try:
         for outcome in outcomes:  # noqa: UP028 (`yield from` would close the pool itself, and not quietly)
             yield outcome
@@ -96,7 +97,9 @@ def on_cluster(work: Work, cells: Sequence[Cell], address: str) -> Outcomes:
             client.cancel(futures, force=True)
 
 
-def _attempt_in_worker(work: Work, cell: Cell) -> Outcome:
+def _attempt_in_worker(work: Work, cell: Cell, share: int) -> Outcome:
+    """Work on a cell with that many threads, in a process that others run beside."""
+    os.environ["CHOICEBO_THREADS"] = str(share)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a worker that joblib started later, instead of one that grew large
     _end_with_the_runner()
     return attempt(work, cell)
