@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import signal
 import threading
@@ -61,10 +60,16 @@ def in_this_process(work: Work, cells: Sequence[Cell]) -> Outcomes:
 def in_processes(work: Work, cells: Sequence[Cell], jobs: int) -> Outcomes:
     """Several cells at once on this machine, in the order in which they end."""
     limit_blas_threads()  # worker processes inherit the environment
-    pool = joblib.Parallel(n_jobs=jobs, backend="loky", return_as="generator_unordered", batch_size=1)
+    pool = joblib.Parallel(
+        n_jobs=jobs,
+        backend="loky",
+        return_as="generator_unordered",
+        batch_size=1,
+        initializer=_begin_worker,
+        initargs=(os.getpid(), max(1, threads() // jobs)),
+    )
     with _ctrl_c_ignored():  # the call starts the workers
-        share = max(1, threads() // jobs)
-        outcomes = pool(joblib.delayed(_attempt_in_worker)(work, cell, share) for cell in cells)
+        outcomes = pool(joblib.delayed(attempt)(work, cell) for cell in cells)
     try:
         for outcome in outcomes:  # noqa: UP028 (`yield from` would close the pool itself, and not quietly)
             yield outcome
@@ -97,18 +102,10 @@ def on_cluster(work: Work, cells: Sequence[Cell], address: str) -> Outcomes:
             client.cancel(futures, force=True)
 
 
-def _attempt_in_worker(work: Work, cell: Cell, share: int) -> Outcome:
-    """Work on a cell with that many threads, in a process that others run beside."""
-    os.environ["CHOICEBO_THREADS"] = str(share)
+def _begin_worker(runner: int, share: int) -> None:
+    """Use that many threads, and end soon after the process that started this one: joblib's workers would stay for ever."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a worker that joblib started later, instead of one that grew large
-    _end_with_the_runner()
-    return attempt(work, cell)
-
-
-@functools.cache
-def _end_with_the_runner() -> None:
-    """End this worker soon after the process that started it: where that was killed, joblib's workers stay for ever."""
-    runner = os.getppid()
+    os.environ["CHOICEBO_THREADS"] = str(share)
 
     def watch() -> None:
         while os.getppid() == runner:
