@@ -2,6 +2,7 @@
 
 import warnings
 
+import jax
 import numpy as np
 import pytest
 
@@ -9,6 +10,7 @@ import choicebo as cb
 from choicebo import pareto
 from choicebo._compile import traces
 from choicebo.errors import ConvergenceWarning, InvalidInput
+from choicebo.model.batching import make_batch
 from choicebo.model.choice_table import choice_table
 from choicebo.model.engines import Elliptical, Variational
 from choicebo.model.posterior import _mixture_quantile
@@ -163,6 +165,13 @@ def test_diagnostics_do_not_change_when_latent_dimensions_are_permuted(posterior
     assert np.array_equal(margins(latent), margins(latent[:, :, [2, 0, 1]]))
 
 
+def test_growing_a_data_set_from_20_to_120_choices_takes_a_handful_of_shapes():
+    everything = person(n_choices=120, n_options=100, size=5, seed=2)
+    batches = [make_batch(everything.subset(range(count)))[0] for count in range(20, 121)]
+    assert len({tuple(np.shape(leaf) for leaf in jax.tree.leaves(batch)) for batch in batches}) <= 7
+
+
+@pytest.mark.slow
 def test_growing_a_data_set_from_20_to_120_choices_one_by_one_compiles_a_handful_of_times():
     everything = person(n_choices=120, n_options=100, size=5, seed=2)
     quick = Variational(starts=1, start_rounds=4, rounds=4, steps_per_round=1, gradient_draws=2, draws=8)
