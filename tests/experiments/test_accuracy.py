@@ -95,6 +95,7 @@ def test_real_folds_are_scored_on_the_same_test_sets_for_any_number_of_choices(s
     assert ceiling.exact is None
 
 
+@pytest.mark.slow
 def test_the_orders_of_all_outputs_tell_more_than_choices(smooth_data):
     told = real_orders(smooth_data, 20, fold=0, n_test=50)
     assert (told.task, told.n_choices, told.model) == ("smooth", 20, "orders")
