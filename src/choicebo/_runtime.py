@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
@@ -74,10 +74,10 @@ def threads() -> int:
         return cores
 
 
-def in_parallel(function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+def in_parallel(function: Callable[[Item], Result], items: Iterable[Item]) -> Generator[Result, None, None]:
     """``function`` of each item, in order, in threads: a compiled program of small arrays keeps one processor busy at most.
 
-    Whoever takes the results may stop early; what has not begun by then never does.
+    Whoever takes the results may stop early and close the generator; what has not begun by then never does.
     """
     waiting = list(items)
     count = min(threads(), len(waiting))

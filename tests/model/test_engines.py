@@ -1,6 +1,7 @@
 """The contract that every engine keeps; an engine's test class supplies the engine and its tolerance."""
 
 import dataclasses
+import threading
 import warnings
 
 import blackjax
@@ -221,6 +222,13 @@ def test_of_two_finalists_the_one_with_the_better_bound_is_kept(monkeypatch):
     assert ran == [-30.0, -10.0, -20.0, -15.0, -12.0]
     # The third start (-20) overtook the second (-10) on the long course: -12 against -15.
     assert posterior.diagnostics.evidence_trace.tolist() == [-20.0] * 4 + [-12.0] * 4
+
+
+def test_an_interrupted_fit_leaves_no_thread_behind():
+    with pytest.raises(FitInterrupted) as interrupted:
+        cb.ChoiceGP(engine=Variational(starts=8)).fit(small_problem(), progress=lambda stage, fraction: False)
+    assert interrupted.traceback  # kept by whoever handles it, and with it all that the fit had
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("choicebo")]
 
 
 @pytest.mark.parametrize("chains", [1, 4])

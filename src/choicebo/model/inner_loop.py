@@ -118,6 +118,7 @@ def rejection_and_slope(z: jax.Array, used: jax.Array, nodes: int, compact: bool
 _FEW = 4
 """Kept options up to which their subsets are written out in the compiled code."""
 _FEW_NODES = 10
+"""Nodes up to which they are."""
 
 
 def _overlap_of_few(

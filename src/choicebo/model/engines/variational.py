@@ -10,6 +10,7 @@ run a short course, the few with the best bounds go on, and the best of these is
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from typing import Any, NamedTuple
 
@@ -269,10 +270,11 @@ class Variational:
             sizes = _Pace(self.learning_rate * part, self.hyper_learning_rate * part)
             given = [(state, keys[piece], sizes) for state, keys in zip(states, piece_keys, strict=True)]
             states = []
-            for number, (state, bounds) in enumerate(in_parallel(advance, given)):
-                states.append(state)
-                traces[number].append(bounds)
-                report("learning the hyperparameters", (piece + (number + 1) / len(given)) / pieces)
+            with contextlib.closing(in_parallel(advance, given)) as results:  # an interruption ends the others, too
+                for number, (state, bounds) in enumerate(results):
+                    states.append(state)
+                    traces[number].append(bounds)
+                    report("learning the hyperparameters", (piece + (number + 1) / len(given)) / pieces)
         return [(state, np.concatenate(trace)) for state, trace in zip(states, traces, strict=True)]
 
     def _first_guess(self, spec: ModelSpec, batch: Batch, key: jax.Array) -> Approximation:
