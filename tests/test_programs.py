@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 import tomllib
+from dataclasses import dataclass
 from pathlib import Path
 
 import jax
@@ -20,6 +21,7 @@ import choicebo
 from choicebo import _compile, _programs
 from choicebo._compile import jit
 from choicebo._runtime import in_parallel
+from choicebo.acquisition.ucb import UpperBound
 
 SOURCE = """
 def scaled(x, power, calls):
@@ -30,6 +32,8 @@ def scaled(x, power, calls):
 
 class Calls(list):
     """What a function was traced with; static, and the same for every caller."""
+
+    __module__ = "choicebo.imagined"
 
     def __hash__(self):
         return 0
@@ -125,6 +129,30 @@ def test_what_has_no_lasting_description_has_no_name():
     assert _programs.name_of(ours, "function", object()) is None
     assert _programs.name_of(ours, "function", 1) != _programs.name_of(ours, "function", 2)
     assert _programs.name_of("elsewhere.py", "function", 1) is None
+
+
+@dataclass(frozen=True)
+class OwnAcquisition:
+    """As a user writes one: nothing shows whether its methods are still those that were compiled."""
+
+    weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class Pair:
+    first: object
+    second: object
+
+
+Pair.__module__ = "choicebo.imagined"
+
+
+def test_what_a_user_wrote_is_compiled_in_every_process():
+    ours = str(Path(choicebo.__file__).parent / "imagined.py")
+    assert _programs.name_of(ours, [("acquisition", UpperBound(0.9))]) is not None
+    assert _programs.name_of(ours, [("acquisition", Pair(UpperBound(0.9), 1))]) is not None
+    for own in (OwnAcquisition(), OwnAcquisition, Pair(UpperBound(0.9), OwnAcquisition()), {"of": (OwnAcquisition(),)}):
+        assert _programs.name_of(ours, [("acquisition", own)]) is None
 
 
 @pytest.fixture

@@ -104,14 +104,29 @@ def without_jax_cache() -> Iterator[None]:
 def name_of(file: str, *parts: Any) -> str | None:
     """A name for the program of a function in ``file`` that depends on ``parts``.
 
-    None if they have no lasting description, or if the file is none of this package: nothing is known of its source then.
+    None if they have no lasting description, or if the file or the class of a part is none of this package, as a user's own
+    acquisition is: its source may change, and the name would not.
     """
     described = repr(parts)
-    if " at 0x" in described or not Path(file).is_relative_to(_PACKAGE):
+    if " at 0x" in described or not Path(file).is_relative_to(_PACKAGE) or not _is_of_known_source(parts):
         return None
     room = _room(Path(file))
     above = ROOMS[ROOMS.index(room) + 1 :] if room in ROOMS else ROOMS
     return hashlib.sha256(f"{_source_without(above)} {_surroundings()} {described}".encode()).hexdigest()
+
+
+def _is_of_known_source(value: Any) -> bool:
+    """Whether a value and all within it are of classes that the name of a program follows."""
+    defined = value if isinstance(value, type) else type(value)
+    if defined.__module__.partition(".")[0] not in {"builtins", "choicebo", "numpy", "jax", "jaxlib"}:
+        return False
+    if isinstance(value, dict):
+        within = [*value.keys(), *value.values()]
+    elif isinstance(value, tuple | list | set | frozenset):
+        within = list(value)
+    else:
+        within = [] if isinstance(value, type) else list(getattr(value, "__dict__", {}).values())
+    return all(map(_is_of_known_source, within))
 
 
 @functools.cache
