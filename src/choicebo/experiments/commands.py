@@ -139,7 +139,8 @@ def bench(
     with output.count_progress("fits", len(cases) * (repetitions + 1)) as done:
         timings = [timing.time_fit(case, repetitions, done) for case in cases]
     output.results().print(timing.table(timings))
-    steps = [bench_step.time_step(repetitions=repetitions)]
+    # As many options as answers, as in the paper; and as many as two new ones a question, the default, come to.
+    steps = [bench_step.time_step(options=options, repetitions=repetitions) for options in (100, 200)]
     output.results().print(bench_step.table(steps))
     rivals = [bench_peers.time_pairwise(repetitions=repetitions)] if peers else []
     if rivals:
