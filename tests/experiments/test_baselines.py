@@ -65,7 +65,7 @@ BETWEEN = np.hstack([-((LINE - 0.3) ** 2), -((LINE - 0.7) ** 2)])
 
 @pytest.mark.parametrize("method", ["parego", "nehvi"])
 def test_oracles_look_between_the_optima_of_the_objectives_and_not_always_in_the_same_place(method):
-    found = [asked(method, LINE, BETWEEN, (-0.5, -0.5), seed).item() for seed in range(4)]
+    found = [asked(method, LINE, BETWEEN, (-0.5, -0.5), seed).item() for seed in range(4 if method == "parego" else 2)]
     assert all(0.28 <= each <= 0.72 for each in found), found
     assert (np.ptp(found) > 0.02) == (method == "parego")  # only ParEGO draws weights
 
