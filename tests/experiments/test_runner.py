@@ -37,6 +37,12 @@ def square_of_even(each: Cell) -> dict:
     return square(each)
 
 
+def square_in_a_growing_process(each: Cell) -> dict:
+    vars(sys).setdefault("held", []).append(b"x" * 2**29)  # as compiled programs are held
+    time.sleep(1.1)  # joblib measures its workers once a second
+    return square(each)
+
+
 def curves(file: ResultFile, grid: list[Cell]) -> dict[str, list[float]]:
     """What must not depend on where and when a cell was worked on."""
     return {done.cell.name: done.result["log_hv_difference"] for done in file.of(grid)}
@@ -85,6 +91,13 @@ def test_results_come_in_the_order_of_the_cells_and_are_stored(tmp_path, jobs):
     finished = run(grid, square, file, jobs=jobs)
     assert [done.result["value"] for done in finished] == [0, 1, 4, 9, 16]
     assert {done.cell.name for done in file.read()} == {each.name for each in grid}
+
+
+def test_workers_that_grow_are_replaced_without_a_word(tmp_path, recwarn):
+    grid = [cell(k) for k in range(6)]
+    finished = run(grid, square_in_a_growing_process, ResultFile(tmp_path / "test.jsonl"), jobs=2)
+    assert [done.result["value"] for done in finished] == [0, 1, 4, 9, 16, 25]
+    assert not [each for each in recwarn if "worker stopped" in str(each.message)]
 
 
 def test_what_is_stored_is_not_worked_on_again(tmp_path):
