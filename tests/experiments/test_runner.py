@@ -38,7 +38,7 @@ def square_of_even(each: Cell) -> dict:
 
 
 def square_in_a_growing_process(each: Cell) -> dict:
-    vars(sys).setdefault("held", []).append(b"x" * 2**29)  # as compiled programs are held
+    vars(sys).setdefault("held", []).append(b"x" * 350_000_000)  # joblib replaces a worker that grew by 300 MB
     time.sleep(1.1)  # joblib measures its workers once a second
     return square(each)
 
