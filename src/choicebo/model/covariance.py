@@ -1,0 +1,224 @@
+"""Covariance functions of unit variance with one length-scale per input, their derivatives, and the priors of their parameters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+
+from choicebo.errors import NumericalError
+
+Array = NDArray[np.float64]
+
+JITTER = 1e-6
+"""Added to the diagonal of a unit-variance covariance: far above rounding, far below anything a choice can show."""
+
+
+class Hyperparameters(NamedTuple):
+    """What the covariance functions depend on; one row per latent dimension."""
+
+    log_lengthscale: Array
+    """(n_e, d)"""
+    log_scale: Array
+    """(n_e,): standard deviation of each latent function, in units of the noise."""
+    coupling: Array
+    """(n_e, n_e): what each latent function takes from the parts of the earlier ones; only the strictly lower triangle counts."""
+
+
+def mixing(hyper: Hyperparameters) -> Array:
+    """(n_e, n_e): the latent functions as combinations of independent parts of unit variance, ``f = mixing @ parts``.
+
+    Row ``d`` has the norm ``exp(log_scale[d])``, whatever the coupling.
+
+    >>> one = Hyperparameters(np.zeros((2, 1)), np.log([1.0, 5.0]), np.array([[0.0, 0.0], [0.75, 0.0]]))
+    >>> mixing(one).round(6).tolist()
+    [[1.0, 0.0], [3.0, 4.0]]
+    """
+    rows = np.eye(len(hyper.coupling)) + np.tril(hyper.coupling, -1)
+    return np.asarray((np.exp(hyper.log_scale) / np.sqrt((rows * rows).sum(1)))[:, None] * rows)
+
+
+def mixing_gradient(hyper: Hyperparameters, by_mixing: Array) -> tuple[Array, Array]:
+    """Derivatives by ``log_scale`` and ``coupling`` of what has the derivative ``by_mixing: (n_e, n_e)`` by :func:`mixing`."""
+    rows = np.eye(len(hyper.coupling)) + np.tril(hyper.coupling, -1)
+    length = np.sqrt((rows * rows).sum(1, keepdims=True))
+    unit = rows / length
+    scale = np.exp(hyper.log_scale)[:, None]
+    along = (by_mixing * unit).sum(1, keepdims=True)
+    return (scale * along)[:, 0], np.tril(scale / length * (by_mixing - unit * along), -1)
+
+
+class HyperPrior(NamedTuple):
+    """Independent log-normal priors; ``docs/explanation/priors.md`` says why these."""
+
+    lengthscale_median: float = 0.3
+    """For one input; it grows with the square root of their number, as distances in the cube do."""
+    lengthscale_spread: float = 1.0
+    scale_median: float = 3.0
+    scale_spread: float = 0.3
+    independence: float = 5.0
+    """How strongly latent functions are taken for uncorrelated; at 1.5 all correlations of two are equally probable."""
+
+    def centre(self, dim: int, n_e: int) -> Hyperparameters:
+        """The prior's medians for ``dim`` inputs and ``n_e`` latent dimensions."""
+        log_lengthscale = math.log(self.lengthscale_median) + 0.5 * math.log(dim)
+        return Hyperparameters(
+            np.full((n_e, dim), log_lengthscale), np.full(n_e, math.log(self.scale_median)), np.zeros((n_e, n_e))
+        )
+
+    def log_density(self, hyper: Hyperparameters) -> float:
+        """Log-density up to a constant, in the logarithms of the parameters."""
+        lengthscale, scale, squares = self._standardised(hyper)
+        penalty = self.independence * np.log1p(squares).sum()
+        return float(-0.5 * ((lengthscale**2).sum() + (scale**2).sum()) - penalty)
+
+    def gradient(self, hyper: Hyperparameters) -> Hyperparameters:
+        """Derivatives of :meth:`log_density`."""
+        lengthscale, scale, squares = self._standardised(hyper)
+        by_coupling = -2.0 * self.independence * np.tril(hyper.coupling, -1) / (1.0 + squares)[:, None]
+        return Hyperparameters(-lengthscale / self.lengthscale_spread, -scale / self.scale_spread, by_coupling)
+
+    def _standardised(self, hyper: Hyperparameters) -> tuple[Array, Array, Array]:
+        n_e, dim = hyper.log_lengthscale.shape
+        centre = self.centre(dim, n_e)
+        lengthscale = (hyper.log_lengthscale - centre.log_lengthscale) / self.lengthscale_spread
+        scale = (hyper.log_scale - centre.log_scale) / self.scale_spread
+        return lengthscale, scale, (np.tril(hyper.coupling, -1) ** 2).sum(1)
+
+
+class Kernel(NamedTuple):
+    """A stationary covariance function of the scaled distance ``r``."""
+
+    value: Callable[[Array], Array]
+    """``k(r)``, with ``k(0) = 1``."""
+    slope: Callable[[Array], Array]
+    """``k'(r) / r``: all that derivatives by length-scales and by points need; finite where two points coincide."""
+    freedom: float
+    """The spectral density is Student's t with so many degrees of freedom; infinite for a normal one."""
+
+
+def _matern32(r: Array) -> Array:
+    s = math.sqrt(3.0) * r
+    return (1.0 + s) * np.exp(-s)
+
+
+def _matern52(r: Array) -> Array:
+    s = math.sqrt(5.0) * r
+    return (1.0 + s + s * s / 3.0) * np.exp(-s)
+
+
+def _matern52_slope(r: Array) -> Array:
+    s = math.sqrt(5.0) * r
+    return (-5.0 / 3.0) * (1.0 + s) * np.exp(-s)
+
+
+KERNELS: dict[str, Kernel] = {
+    # The rough kernel has a kink at zero, where its slope counts as the one a hair's breadth away.
+    "matern12": Kernel(lambda r: np.exp(-r), lambda r: -np.exp(-r) / np.maximum(r, 1e-9), 1.0),
+    "matern32": Kernel(_matern32, lambda r: -3.0 * np.exp(-math.sqrt(3.0) * r), 3.0),
+    "matern52": Kernel(_matern52, _matern52_slope, 5.0),
+    "rbf": Kernel(lambda r: np.exp(-0.5 * r * r), lambda r: -np.exp(-0.5 * r * r), math.inf),
+}
+"""By the name that ``ChoiceGP(kernel=...)`` takes. A new kernel is one entry."""
+
+
+def distances(A: Array, B: Array, lengthscale: Array) -> Array:
+    """Scaled distances (a, b) between the rows of ``A: (a, d)`` and ``B: (b, d)``; ``lengthscale: (d,)``."""
+    squared = np.zeros((len(A), len(B)))
+    for d, l in enumerate(lengthscale):
+        squared += np.subtract.outer(A[:, d] / l, B[:, d] / l) ** 2
+    return np.sqrt(squared)
+
+
+def covariance(kernel: str, A: Array, B: Array, lengthscale: Array) -> Array:
+    """Covariance of unit variance between the rows of ``A: (a, d)`` and ``B: (b, d)``; ``lengthscale: (d,)``.
+
+    >>> x = np.array([[0.0], [1.0]])
+    >>> covariance("rbf", x, x, np.array([1.0])).round(4).tolist()
+    [[1.0, 0.6065], [0.6065, 1.0]]
+    """
+    return KERNELS[kernel].value(distances(A, B, lengthscale))
+
+
+def option_covariance(kernel: str, nugget: float, A: Array, B: Array, lengthscale: Array) -> Array:
+    """Covariance of unit variance between options: the share ``nugget`` of it is each option's own, unrelated to its inputs.
+
+    >>> x = np.array([[0.0], [1.0]])
+    >>> option_covariance("rbf", 0.1, x, x, np.array([1.0])).round(4).tolist()
+    [[1.0, 0.5459], [0.5459, 1.0]]
+    """
+    r = distances(A, B, lengthscale)
+    smooth: Array = (1.0 - nugget) * KERNELS[kernel].value(r)
+    if nugget > 0.0:
+        for a, b in zip(*np.nonzero(r == 0.0), strict=True):
+            if np.array_equal(A[a], B[b]):
+                smooth[a, b] += nugget
+    return smooth
+
+
+class Factors(NamedTuple):
+    """Cholesky factors of the covariance of some options, and what their derivatives need."""
+
+    lower: Array
+    """(n_e, m, m), of unit variance."""
+    r: Array
+    """(n_e, m, m): scaled distances."""
+
+
+def squared_differences(X: Array) -> Array:
+    """Squared differences of all rows of ``X: (m, d)`` along each input, (d, m m).
+
+    They are all that the factors need of the options, whatever the length-scales.
+    """
+    difference = X.T[:, :, None] - X.T[:, None, :]
+    return np.asarray((difference * difference).reshape(X.shape[1], -1))
+
+
+def factors(kernel: str, nugget: float, squared: Array, log_lengthscale: Array) -> Factors:
+    """Cholesky factors of distinct options with these :func:`squared_differences`, one per row of ``log_lengthscale``."""
+    m = math.isqrt(squared.shape[1])
+    r = np.sqrt(np.exp(-2.0 * log_lengthscale) @ squared).reshape(-1, m, m)
+    K = (1.0 - nugget) * KERNELS[kernel].value(r)
+    K[:, np.arange(m), np.arange(m)] += nugget + JITTER
+    return Factors(np.stack([safe_cholesky(each) for each in K]), r)
+
+
+def factors_gradient(
+    kernel: str, nugget: float, squared: Array, log_lengthscale: Array, found: Factors, by_lower: Array
+) -> Array:
+    """Derivative by ``log_lengthscale`` of what has the derivative ``by_lower: (n_e, m, m)`` by the factors.
+
+    Through the Cholesky factor as in Murray 2016 (arXiv:1602.07527).
+    """
+    slopes = (1.0 - nugget) * KERNELS[kernel].slope(found.r)
+    result = np.empty_like(log_lengthscale)
+    for d, (lower, by) in enumerate(zip(found.lower, by_lower, strict=True)):
+        inner = np.tril(lower.T @ by)
+        np.fill_diagonal(inner, 0.5 * np.diag(inner))
+        half = solve_triangular(lower, inner, lower=True, trans="T", check_finite=False)
+        by_covariance = solve_triangular(lower, half.T, lower=True, trans="T", check_finite=False)
+        # The derivative of r^2 by a log length-scale is -2 (difference / length-scale)^2.
+        result[d] = -np.exp(-2.0 * log_lengthscale[d]) * (squared @ (by_covariance * slopes[d]).reshape(-1))
+    return result
+
+
+def safe_cholesky(K: Any) -> Array:
+    """Lower Cholesky factor of a covariance, with a jitter that grows until it succeeds.
+
+    >>> safe_cholesky(np.ones((2, 2))).round(3).tolist()
+    [[1.0, 0.0], [1.0, 0.0]]
+    """
+    size = max(float(np.mean(np.diag(K))), np.finfo(float).tiny)
+    for power in range(-10, 0) if np.isfinite(K).all() else ():
+        try:
+            return np.asarray(np.linalg.cholesky(K + (10.0**power * size) * np.eye(len(K))), dtype=np.float64)
+        except np.linalg.LinAlgError:
+            continue
+    raise NumericalError(
+        f"a covariance of {len(K)} options is not positive definite even with a jitter of a tenth of its diagonal; "
+        "check the options for values that are not finite, or use a rougher kernel such as 'matern32'"
+    )
