@@ -1,0 +1,165 @@
+"""The likelihood of one data set, ready to be evaluated thousands of times: ragged arrays for the compiled loops."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from choicebo.choices import ChoiceData
+from choicebo.model import native
+from choicebo.model.choice_table import MAX_SET
+from choicebo.model.native import LANES
+
+Array = NDArray[np.float64]
+Singles = NDArray[np.float32]
+
+KINDS = {"choice": 0, "batch_preference": 1}
+_STEP = 0.02
+"""Half the distance over which the Hessian is the difference of two gradients, in units of the noise."""
+_FINE = 10
+"""Nodes for values that are reported."""
+
+
+class Ragged(NamedTuple):
+    """Choices one after the other, without padding."""
+
+    members: NDArray[np.int32]
+    """(shown in all,): rows of the options; of each choice the kept ones first."""
+    offsets: NDArray[np.int64]
+    """(choices + 1,): where each choice begins."""
+    kept: NDArray[np.int32]
+    """(choices,): how many were kept."""
+    log_uniform: Singles
+    """(choices,): log-probability of each choice under a uniformly random non-empty subset."""
+    counts: Singles
+    """(choices,): how often each counts; 0 leaves it out."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Likelihood:
+    """The log-likelihood of all choices of a data set, as a function of the latent values of its options."""
+
+    X: Array
+    """(m, d): the options that were shown."""
+    rows: NDArray[np.int64]
+    """Which rows of ``data.X`` they are."""
+    ragged: Ragged
+    kind: str
+    lapse: float
+
+    @classmethod
+    def of(cls, data: ChoiceData, kind: str = "choice", lapse: float = 0.0) -> Likelihood:
+        """The likelihood of ``data``.
+
+        >>> import choicebo as cb
+        >>> data = cb.ChoiceData([[0.0], [0.5], [1.0]], [cb.Choice((0, 2), (2,))])
+        >>> found = Likelihood.of(data)
+        >>> found.rows.tolist(), found.ragged.members.tolist()
+        ([0, 2], [1, 0])
+        """
+        sizes = [len(choice.shown) for choice in data.choices]
+        shown = np.array([i for c in data.choices for i in (*c.kept, *c.rejected)], dtype=np.int64)
+        rows, members = np.unique(shown, return_inverse=True)
+        ragged = Ragged(
+            members.astype(np.int32),
+            np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+            np.array([len(c.kept) for c in data.choices], dtype=np.int32),
+            np.array([-np.log(2.0**size - 1.0) for size in sizes], dtype=np.float32),
+            np.ones(len(sizes), dtype=np.float32),
+        )
+        return cls(np.asarray(data.X[rows]), rows, ragged, kind, lapse)
+
+    @property
+    def options(self) -> int:
+        """How many options there are."""
+        return len(self.X)
+
+    @property
+    def choices(self) -> int:
+        """How many choices there are."""
+        return len(self.ragged.kept)
+
+    def without(self, number: int) -> Likelihood:
+        """The same without one choice; the options stay."""
+        counts = self.ragged.counts.copy()
+        counts[number] = 0.0
+        return dataclasses.replace(self, ragged=self.ragged._replace(counts=counts))
+
+    def value_and_gradient(self, latent: Singles) -> tuple[Array, Singles]:
+        """The log-likelihood of all choices, (LANES,), and its gradient, for ``latent: (n_e, m, LANES)``."""
+        values, gradient = self._evaluate(latent, self.ragged, native.NODES)
+        return values.sum(0, dtype=np.float64), gradient
+
+    def values(self, latent: Array) -> Array:
+        """Log-likelihood (draws, choices) of each choice for ``latent: (draws, n_e, m)``."""
+        return self._in_lanes(latent, lambda block: self._evaluate(block, self.ragged, _FINE)[0])
+
+    def normalised_values(self, latent: Array) -> Array:
+        """The same divided by the mass of all non-empty subsets of each set, for sets of up to 12 options.
+
+        Theorem 1 does not sum to one over the subsets, and how far it is from that depends on the number of latent dimensions: only
+        normalised values can be compared between them.
+        """
+        sure = dataclasses.replace(self, lapse=0.0)
+        raw = sure.values(latent)
+        if self.kind == "choice":
+            raw = raw - self._in_lanes(latent, self._log_masses)
+        if self.lapse == 0.0:
+            return raw
+        return np.logaddexp(np.log1p(-self.lapse) + raw, np.log(self.lapse) + self.ragged.log_uniform)
+
+    def curvature(self, latent: Array) -> Singles:
+        """Negative Hessian at ``latent: (n_e, m)``, as (n_e m, n_e m), dimension-major.
+
+        Each choice gets options of its own: in eight lanes one coordinate of every choice goes up, in eight others it goes down.
+        """
+        n_e = len(latent)
+        members, offsets = self.ragged.members, self.ragged.offsets
+        own = self.ragged._replace(members=np.arange(len(members), dtype=np.int32))
+        here = np.repeat(latent[:, members, None].astype(np.float32), LANES, axis=2)
+        place = (np.arange(len(members)) - np.repeat(offsets[:-1], np.diff(offsets))) * n_e
+        result = np.zeros((n_e * self.options, n_e * self.options), dtype=np.float32)
+        half = LANES // 2
+        for begin in range(0, int(np.diff(offsets).max()) * n_e, half):
+            moved = here.copy()
+            for d in range(n_e):
+                lane = place + d - begin
+                at = np.flatnonzero((lane >= 0) & (lane < half))
+                moved[d, at, lane[at]] += _STEP
+                moved[d, at, lane[at] + half] -= _STEP
+            _, gradient = self._evaluate(moved, own, native.NODES)
+            native.add_differences(members, offsets, begin, np.float32(-0.5 / _STEP), gradient, result)
+        return result
+
+    def _evaluate(self, latent: Singles, ragged: Ragged, nodes: int) -> tuple[Singles, Singles]:
+        kind = KINDS[self.kind]
+        points, weights = _rule(nodes if kind == 0 else 2 * nodes, kind == 1)
+        values = np.empty((self.choices, LANES), dtype=np.float32)
+        gradient = np.empty_like(latent)
+        native.log_likelihoods(kind, latent, *ragged, np.float32(self.lapse), points, weights, values, gradient)
+        return values, gradient
+
+    def _log_masses(self, latent: Singles) -> Singles:
+        masses = np.empty((self.choices, LANES), dtype=np.float32)
+        native.log_masses(latent, self.ragged.members, self.ragged.offsets, MAX_SET, *_rule(_FINE, False), masses)
+        return masses
+
+    def _in_lanes(self, latent: Array, function: Any) -> Array:
+        draws = len(latent)
+        blocks = -(-draws // LANES)
+        padded = np.resize(np.arange(draws), blocks * LANES)
+        lanes = np.moveaxis(latent[padded].astype(np.float32).reshape(blocks, LANES, *latent.shape[1:]), 1, -1)
+        found = [function(np.ascontiguousarray(block)).T for block in lanes]
+        return np.concatenate(found)[:draws].astype(np.float64)
+
+
+@functools.cache
+def _rule(nodes: int, logarithms: bool) -> tuple[Singles, Singles]:
+    """Points and weights of Gauss and Hermite for a standard normal."""
+    points, weights = np.polynomial.hermite_e.hermegauss(nodes)
+    weights = weights / weights.sum()
+    return points.astype(np.float32), (np.log(weights) if logarithms else weights).astype(np.float32)
