@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
@@ -46,8 +47,7 @@ def log_likelihoods(
     result = jnp.zeros(len(data.choices))
     if likelihood == "batch_preference":
         for owner, winner, losers in _stacked((n, c.kept, c.rejected) for n, c in enumerate(data.choices)):
-            every = range(losers.shape[1])
-            result = result.at[owner].add(jnp.log(_all_won(f[:, winner] - f[:, losers], [every])[0]))
+            result = result.at[owner].add(jnp.log(_all_won(f[:, winner] - f[:, losers])[-1]))
     else:
         rejections = ((n, c.kept, (j,)) for n, c in enumerate(data.choices) for j in c.rejected)
         for owner, kept, rejected in _stacked(rejections):
@@ -78,23 +78,30 @@ def _cdf(x: jax.Array) -> jax.Array:
     return 0.5 * erfc(-x / np.sqrt(2.0))
 
 
-def _all_won(z: jax.Array, groups: Iterable[Iterable[int]]) -> list[jax.Array]:
-    """``prod_d E_u[ prod_i Phi(z_id - u) ]`` over the slots of each group, ``z: (n_e, events, slots)``, each (events,)."""
+def _all_won(z: jax.Array) -> jax.Array:
+    """``prod_d E_u[ prod_i Phi(z_id - u) ]`` over each group of slots, ``(n_e, events, slots) -> (2^slots, events)``.
+
+    The first half of the groups lacks the last slot, and so on; the first group is empty, the last complete.
+    """
     at_nodes = _cdf(z[..., None] - _NODES)
-    by_dimension = [_product(at_nodes[:, :, i] for i in group) @ _NODE_WEIGHTS for group in groups]
-    return [_product(each) for each in by_dimension]
+    products = jnp.broadcast_to(_NODE_WEIGHTS, (1, *z.shape[:2], len(_NODES)))
+    for slot in range(z.shape[2]):
+        products = jnp.concatenate([products, products * at_nodes[:, :, slot]])
+    return _product(products.sum(-1).swapaxes(0, 1))
 
 
 def _any_won(z: jax.Array) -> jax.Array:
     """Probability that some slot wins in all dimensions, by inclusion and exclusion, ``(n_e, events, slots) -> (events,)``."""
-    slots = range(z.shape[2])
-    groups = [group for size in range(1, len(slots) + 1) for group in itertools.combinations(slots, size)]
-    return sum((-1.0) ** (len(g) + 1) * won for g, won in zip(groups, _all_won(z, groups), strict=True))
+    signs = np.array([0.0])
+    for size in range(z.shape[2]):
+        signs = np.concatenate([signs, -signs])
+        signs[1 << size] = 1.0
+    return signs @ _all_won(z)
 
 
 def _not_won(x: jax.Array) -> jax.Array:
     """``1 - prod_d Phi(x_d / sqrt 2)``, ``(n_e, events) -> (events,)``: some dimension is the first that is not won."""
-    won, lost = _cdf(x / np.sqrt(2.0)), _cdf(-x / np.sqrt(2.0))
+    won, lost = _cdf(jnp.stack([x, -x]) / np.sqrt(2.0))
     return sum(_product([*won[:d], lost[d]]) for d in range(len(x)))
 
 
@@ -211,9 +218,16 @@ def reference_quantities(whitened: Any) -> dict[str, Array]:
 
 
 def _log_likelihood_of_draws(latent: Array) -> Array:
+    """In portions of one size, ``(draws, n_e, m) -> (draws,)``: compiled once, however many draws."""
+    size = 250
+    portions = np.resize(latent, (-(-len(latent) // size), size, *latent.shape[1:]))
+    return np.concatenate([_portion_log_likelihood()(portion) for portion in portions])[: len(latent)]
+
+
+@functools.cache
+def _portion_log_likelihood() -> Callable[[Array], jax.Array]:
     problem = reference_problem()
-    one = functools.partial(log_likelihoods, data=problem.data, lapse=problem.lapse)
-    return np.asarray(jax.jit(lambda draws: jax.lax.map(lambda f: one(f).sum(), draws, batch_size=64))(latent))
+    return jax.jit(jax.vmap(lambda f: log_likelihoods(f, problem.data, lapse=problem.lapse).sum()))
 
 
 def moments(quantity: Array) -> Moments:
@@ -239,8 +253,8 @@ def differences_from_reference(whitened: Any) -> dict[str, float]:
     result = {}
     for name, values in reference_quantities(whitened).items():
         ours, theirs = moments(values), reference_moments()[name]
-        mean_error = np.hypot(ours.mean_error, theirs.mean_error)
-        deviation_error = np.hypot(ours.deviation_error, theirs.deviation_error)
-        result[f"mean of {name}"] = float((ours.mean - theirs.mean) / mean_error)
-        result[f"deviation of {name}"] = float((ours.deviation - theirs.deviation) / deviation_error)
+        mean_error = math.hypot(ours.mean_error, theirs.mean_error)
+        deviation_error = math.hypot(ours.deviation_error, theirs.deviation_error)
+        result[f"mean of {name}"] = (ours.mean - theirs.mean) / mean_error
+        result[f"deviation of {name}"] = (ours.deviation - theirs.deviation) / deviation_error
     return result
