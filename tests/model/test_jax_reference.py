@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from arviz_stats.base import array_stats
 from model_helpers import central_differences, choice_data, mixed_data, winner_data
+from scipy.stats import norm
 
 import choicebo as cb
 from choicebo.model.covariance import Hyperparameters, covariance
@@ -64,6 +65,18 @@ def test_latent_values_have_the_covariance_of_the_model():
     # With the coupling 3/4 the second objective is 3/5 of the first part and 4/5 of its own, times its scale 3.
     expected = np.block([[4.0 * one, 3.6 * one], [3.6 * one, 9.0 * (0.36 * one + 0.64 * two)]])
     np.testing.assert_allclose(columns.T @ columns, expected, atol=2e-5)
+
+
+def test_the_log_posterior_is_that_of_normal_values_and_the_exact_likelihood():
+    problem = reference.reference_problem()
+    log_density = reference.log_posterior(problem)
+    one, other = np.random.default_rng(1).normal(size=(2, 2, 12))
+
+    def expected(v):
+        latent = np.asarray(reference.latent_values(problem, v)).T
+        return norm.logpdf(v).sum() + cb.choice_log_likelihood(latent, problem.data, lapse=problem.lapse).sum()
+
+    np.testing.assert_allclose(log_density(one) - log_density(other), expected(one) - expected(other), rtol=1e-9)
 
 
 def test_nuts_finds_the_closed_form_of_one_preference():
