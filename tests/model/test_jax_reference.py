@@ -69,7 +69,7 @@ def test_latent_values_have_the_covariance_of_the_model():
 
 def test_the_log_posterior_is_that_of_normal_values_and_the_exact_likelihood():
     problem = reference.reference_problem()
-    log_density = reference.log_posterior(problem)
+    log_density = jax.jit(reference.log_posterior(problem))
     one, other = np.random.default_rng(1).normal(size=(2, 2, 12))
 
     def expected(v):
