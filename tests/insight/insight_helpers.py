@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 
 import choicebo as cb
 from choicebo.experiments.choosers import Chooser
 from choicebo.model.choice_table import choice_table
+from choicebo.model.covariance import JITTER, Hyperparameters, option_covariance, safe_cholesky
 from choicebo.model.diagnostics import Diagnostics
 from choicebo.model.engines import ModelSpec
-from choicebo.model.kernels import JITTER, Hyperparameters, option_covariance, safe_cholesky
 from choicebo.model.posterior import Posterior
 
 CHAINS, DRAWS = 4, 100
@@ -53,6 +55,16 @@ def believing(data, functions, spread=0.7, seed=0):
         whitened=whitened,
         log_likelihood=log_likelihood.reshape(CHAINS, DRAWS, -1),
         diagnostics=Diagnostics("hmc", 1.0, draws, draws, 0, 0.9, -10.0, np.zeros(4), draws, 0.1),
+    )
+
+
+def believing_otherwise(data, *functions, draws, spread=0.05):
+    """A posterior in which each chain believes something else: one of the ``functions(X): (m, n_e)``."""
+    chains = [believing(data, function, spread, seed) for seed, function in enumerate(functions)]
+    return dataclasses.replace(
+        chains[0],
+        whitened=np.concatenate([chain.whitened[:1, :draws] for chain in chains]),
+        log_likelihood=np.concatenate([chain.log_likelihood[:1, :draws] for chain in chains]),
     )
 
 

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from insight_helpers import answers, believing, tastes
+from insight_helpers import answers, believing, believing_otherwise, tastes
 from scipy.special import ndtr
 
 import choicebo as cb
@@ -12,6 +12,7 @@ from choicebo.errors import InvalidInput
 from choicebo.insight import calibration
 from choicebo.insight.calibration import reliability
 from choicebo.insight.held_out import Expectation, expectations
+from choicebo.model.choice_table import choice_table
 
 
 def test_expectations_are_probabilities_of_all_subsets(bread_posterior):
@@ -36,6 +37,23 @@ def test_a_held_out_answer_is_predicted_from_the_others_only():
     known = dataclasses.replace(posterior, whitened=flat[None], log_likelihood=log_p[keep][None, :, None])
     (found,) = expectations(known)
     assert found.inclusion[0] == pytest.approx(found.inclusion[1], abs=0.12)
+
+
+def test_every_draw_is_weighted_by_what_it_made_of_the_answer_itself():
+    """Chains that believe different things: those that the answer spoke for count less without it, and no others."""
+    data = cb.ChoiceData([[0.0], [1.0]], [cb.Choice((0, 1), (0,)), cb.Choice((0, 1), (1,))])
+    ahead = [3.0, 1.0, -0.5]  # by how much each chain prefers the first option
+    posterior = believing_otherwise(
+        data, *(lambda X, a=a: np.where(X < 0.5, a, 0.0) for a in ahead), draws=50, spread=0.01
+    )
+    tables = choice_table(np.array([[[a], [0.0]] for a in ahead]))
+    shares = tables / tables.sum(1, keepdims=True)
+    lapse = posterior.spec.lapse
+    for found, answered in zip(expectations(posterior), (0, 1), strict=True):
+        weights = 1 / ((1 - lapse) * tables[:, answered] + lapse / 3)
+        without = (1 - lapse) * (weights / weights.sum()) @ shares + lapse / 3
+        assert found.answered == answered
+        np.testing.assert_allclose(found.probabilities, without, atol=0.02)
 
 
 def test_a_curve_of_honest_predictions_lies_on_the_diagonal():

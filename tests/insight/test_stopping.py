@@ -1,5 +1,7 @@
 """Go on, or stop."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from insight_helpers import answers, believing
@@ -7,7 +9,7 @@ from insight_helpers import answers, believing
 from choicebo import pareto
 from choicebo.errors import InvalidInput
 from choicebo.insight import stop_advice
-from choicebo.insight.stopping import missing_share, proposed_question, stay_probability
+from choicebo.insight.stopping import enough, missing_share, proposed_question, stay_probability
 
 
 def climbing(X):
@@ -51,6 +53,62 @@ def test_few_answers_are_never_enough(two_answers, bread):
     advice = stop_advice(two_answers, bread.sobol(16))
     assert not advice.stop
     assert "not enough" in advice.sentence
+
+
+@pytest.mark.parametrize(
+    ("answers", "stability", "remaining", "stop"),
+    [
+        (8, 0.9, 0.05, True),
+        (30, 0.99, 0.0, True),
+        (7, 0.99, 0.0, False),
+        (8, 0.899, 0.0, False),
+        (8, 0.99, 0.051, False),
+    ],
+)
+def test_the_advice_to_stop_has_three_conditions(answers, stability, remaining, stop):
+    assert enough(answers, stability, remaining) is stop
+
+
+class Undecided:
+    """Stands in for a posterior about two options, at 0 and 1, and candidates at 0.5 and 0.6.
+
+    The option at 0 is better in all draws but ``doubts`` of 400, the other one in those; the candidate at 0.5 is far
+    below, the one at 0.6 exceeds both by ``ahead``, as a share of all that is reachable.
+    """
+
+    def __init__(self, doubts, ahead, answers):
+        self.options = np.array([[0.0], [1.0]])
+        self.data = SimpleNamespace(n_choices=answers)
+        self.doubts, self.ahead = doubts, ahead
+
+    def sample(self, X, draws, seed):
+        better = np.where(np.arange(draws) < self.doubts, -20.0, 20.0)
+        worst = -1e5
+        best = worst + (20.0 - worst) / (1 - self.ahead)
+        heights = {0.0: better, 1.0: -better, 0.5: np.full(draws, worst), 0.6: np.full(draws, best)}
+        return np.stack([heights[float(x)] for x in X[:, 0]], axis=1)[..., None]
+
+
+@pytest.mark.parametrize(
+    ("doubts", "ahead", "answers", "stop", "reason"),
+    [
+        (39, 0.0, 8, True, "You may stop"),
+        (0, 0.049, 8, True, "You may stop"),
+        (41, 0.0, 8, False, "though little is left to find"),
+        (0, 0.051, 8, False, "settled among those seen"),
+        (41, 0.051, 8, False, "likely), and it is 5 % short"),
+        (0, 0.0, 7, False, "7 answers are not enough"),
+    ],
+)
+def test_each_condition_turns_the_advice(doubts, ahead, answers, stop, reason):
+    """Whoever keeps the option at 1 shows that it is the better one, which changes the set."""
+    posterior = Undecided(doubts, ahead, answers)
+    advice = stop_advice(posterior, [[0.5], [0.6]], question=posterior.options)
+    assert advice.pareto_set == (0,)
+    assert advice.stability == pytest.approx(1 - doubts / 400, abs=1e-3)
+    assert advice.remaining == pytest.approx(ahead, abs=1e-4)
+    assert advice.stop is stop
+    assert reason in advice.sentence
 
 
 def test_the_question_to_come_decides_what_may_change(bread_posterior, bread):

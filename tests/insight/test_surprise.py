@@ -1,7 +1,8 @@
 """Answers unlike the others."""
 
+import numpy as np
 import pytest
-from insight_helpers import believing, tastes
+from insight_helpers import believing, believing_otherwise, tastes
 
 import choicebo as cb
 from choicebo.errors import InvalidInput
@@ -59,3 +60,12 @@ def test_sets_too_large_to_go_through_are_passed_over(bread_data):
     large = cb.Choice(range(11), range(3))
     found = surprises(believing(cb.ChoiceData(X, [large, *bread_data.choices[:8]]), tastes))
     assert sorted(each.choice for each in found) == list(range(1, 9))
+
+
+def test_an_answer_that_one_chain_alone_expects_surprises_the_others():
+    """Three chains of four think the opposite; weights of other draws would let the fourth speak for its own answer."""
+    data = cb.ChoiceData([[0.0], [1.0]], [cb.Choice((0, 1), (0,))] * 6)
+    right, wrong = (lambda X, sign=sign: np.where(X < 0.5, sign, -sign) for sign in (4.0, -4.0))
+    found = surprises(believing_otherwise(data, right, wrong, wrong, wrong, draws=60))
+    assert all(each.noteworthy and each.expected == (1,) for each in found)
+    assert all(each.probability < 0.02 for each in found)

@@ -6,7 +6,8 @@ from model_helpers import choice_data
 from scipy.stats import norm
 
 import choicebo as cb
-from choicebo.model.choice_table import MAX_SET, choice_table, subset_of_code
+from choicebo.model.choice_table import MAX_SET, choice_table, joint_wins, subset_of_code
+from choicebo.model.likelihood import log_joint_wins
 
 
 @pytest.mark.parametrize("spread", [0.5, 2.0, 6.0])
@@ -17,6 +18,18 @@ def test_every_column_is_the_likelihood_of_its_subset(spread):
     data = choice_data(4, [(range(4), kept) for kept in subsets])
     exact = np.exp([cb.choice_log_likelihood(draw, data) for draw in latent])
     np.testing.assert_allclose(choice_table(latent), exact, atol=1e-5)
+    with_exact_integrals = choice_table(latent, lambda z: np.exp(log_joint_wins(z)))
+    np.testing.assert_allclose(with_exact_integrals, exact, rtol=1e-9, atol=1e-14)
+
+
+def test_the_chance_that_a_group_wins_is_that_of_simulated_noise():
+    rng = np.random.default_rng(4)
+    z = rng.normal(size=(3, 2, 1))
+    draws = 200_000
+    beats = (z + rng.standard_normal((3, 2, draws)) > rng.standard_normal((2, draws))).all(1)
+    for code, value in enumerate(joint_wins(z)[:, 0], start=1):
+        share = beats[list(subset_of_code(code, 3))].all(0).mean()
+        assert abs(value - share) < 5 * np.sqrt(share * (1 - share) / draws)
 
 
 def test_two_options_in_one_dimension_have_probabilities_in_closed_form():

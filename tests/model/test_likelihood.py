@@ -2,21 +2,21 @@ from __future__ import annotations
 
 import itertools
 import json
+import tracemalloc
 from pathlib import Path
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
-from model_helpers import central_differences, choice_data, mixed_data, one_choice, winner_data
+from model_helpers import choice_data, mixed_data, one_choice
 from scipy.integrate import quad
-from scipy.special import ndtr
+from scipy.optimize import minimize_scalar
+from scipy.special import log_ndtr, logsumexp, ndtr
 from scipy.stats import norm
 
 import choicebo as cb
 from choicebo.model import likelihood
+from choicebo.model.choice_table import MAX_SET
 
-LOG_REJECTION = jax.jit(likelihood.log_rejection)
 REFERENCE = json.loads((Path(__file__).parent / "likelihood_cases.json").read_text())
 
 
@@ -24,7 +24,7 @@ REFERENCE = json.loads((Path(__file__).parent / "likelihood_cases.json").read_te
 def test_agrees_with_the_reference_values(case):
     data = one_choice(len(case["latent"]), np.flatnonzero(case["chosen"]))
     value = cb.choice_log_likelihood(case["latent"], data, case["sigma"])
-    np.testing.assert_allclose(value, [case["log_likelihood"]], rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(value, [case["log_likelihood"]], rtol=1e-10)
 
 
 # Simulation and quadrature ----------------------------------------------------------------------------------
@@ -123,12 +123,20 @@ def integrated_rejection(z):
     ids=str,
 )
 def test_a_rejection_agrees_with_the_integral_over_the_noise(z):
-    value = float(LOG_REJECTION(jnp.array(z)))
-    np.testing.assert_allclose(value, np.log(integrated_rejection(z)), rtol=1e-9, atol=1e-9)
+    value = likelihood.log_rejection(np.array(z))
+    np.testing.assert_allclose(value, np.log(integrated_rejection(z)), rtol=1e-9, atol=1e-11)
 
 
 @pytest.mark.parametrize(
-    "latent", [[0.4, -0.3, 0.9], [-6.0, 3.0, 2.0], [1.0, 1.0, 1.0, 1.0, 1.0, -2.0], [12.0, 3.0, 14.0]]
+    "latent",
+    [
+        [0.4, -0.3, 0.9],
+        [-6.0, 3.0, 2.0],
+        [1.0, 1.0, 1.0, 1.0, 1.0, -2.0],
+        [12.0, 3.0, 14.0],
+        [0.0, *[8.0] * 40],  # the more factors, the narrower the integrand
+    ],
+    ids=str,
 )
 @pytest.mark.parametrize("noise", [0.5, 2.0])
 def test_a_batch_preference_is_the_integral_over_the_shared_noise(latent, noise):
@@ -142,7 +150,7 @@ def test_a_batch_preference_is_the_integral_over_the_shared_noise(latent, noise)
     value = cb.choice_log_likelihood(
         np.array(latent)[:, None], one_choice(len(latent), [0]), noise, likelihood="batch_preference"
     )
-    np.testing.assert_allclose(value, np.log(expected), rtol=1e-8)
+    np.testing.assert_allclose(value, np.log(expected), rtol=1e-10)
 
 
 # Sizes ------------------------------------------------------------------------------------------------------
@@ -188,42 +196,131 @@ def test_no_choices_give_no_values():
     assert cb.choice_log_likelihood(np.zeros((3, 2)), choice_data(3, [])).shape == (0,)
 
 
-# Gradients --------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("kept", [(0,), (0, 1, 2), tuple(range(12))])
+def test_all_events_of_one_kind_are_evaluated_as_each_alone(kept):
+    rng = np.random.default_rng(6)
+    z = 3 * rng.normal(size=(len(kept), 2, 3))
+    together = likelihood.log_rejection(z)
+    np.testing.assert_allclose(together, [likelihood.log_rejection(z[..., e]) for e in range(3)], atol=1e-13)
 
 
-def gradient(data, latent, **settings):
-    return np.asarray(jax.grad(lambda f: cb.choice_log_likelihood(f, data, **settings).sum())(jnp.asarray(latent)))
+def test_twelve_kept_beside_a_rejected_one_agree_with_the_integral_over_the_noise():
+    z = np.linspace(-3.0, 0.5, 12)[:, None]
+    np.testing.assert_allclose(likelihood.log_rejection(z), np.log(integrated_rejection(z)), rtol=1e-10)
 
 
-@pytest.mark.parametrize("spread", [0.5, 4.0])
-def test_the_gradient_agrees_with_finite_differences(spread):
-    data = mixed_data()
-    latent = spread * np.random.default_rng(3).normal(size=(8, 2))
-    expected = central_differences(lambda f: cb.choice_log_likelihood(f, data, 1.3).sum(), latent)
-    np.testing.assert_allclose(gradient(data, latent, noise=1.3), expected, rtol=1e-5, atol=1e-6)
+def test_the_memory_does_not_grow_with_the_number_of_choices():
+    data = choice_data(10, [(range(10), range(7))] * 200)
+    latent = np.random.default_rng(7).normal(size=(10, 2))
+    tracemalloc.start()
+    values = cb.choice_log_likelihood(latent, data)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    np.testing.assert_allclose(values, values[0], rtol=1e-13)
+    assert peak < 30e6
 
 
-def test_the_gradient_of_a_batch_preference_with_lapses_agrees_with_finite_differences():
-    data = winner_data()
-    latent = 2 * np.random.default_rng(4).normal(size=(8, 1))
-    settings = {"likelihood": "batch_preference", "lapse": 0.05}
-    expected = central_differences(lambda f: cb.choice_log_likelihood(f, data, **settings).sum(), latent)
-    np.testing.assert_allclose(gradient(data, latent, **settings), expected, rtol=1e-5, atol=1e-6)
+# Far apart --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n_e", [1, 2, 3])
 @pytest.mark.parametrize("sign", [-1.0, 1.0])
-def test_value_and_gradient_are_finite_at_differences_of_a_thousand(n_e, sign):
+def test_values_are_finite_at_differences_of_a_thousand(n_e, sign):
     data = choice_data(8, [((0, 1, 2, 3), (0, 1, 3)), ((4, 5, 6, 7), (5, 6, 7)), ((0, 4), (0,))])
     latent = sign * 1e3 * np.random.default_rng(5).permuted(np.tile(np.arange(8.0), (n_e, 1)), axis=1).T
-    assert np.all(np.isfinite(cb.choice_log_likelihood(latent, data)))
-    assert np.all(np.isfinite(gradient(data, latent)))
+    for values in (cb.choice_log_likelihood(latent, data), likelihood.normalised_log_likelihood(latent, data)):
+        assert np.all(np.isfinite(values))
+        assert np.all(values <= 1e-12)
 
 
-def test_a_numpy_array_gives_a_numpy_array_and_a_jax_array_a_jax_array():
-    data = one_choice(3, [0, 1])
-    assert isinstance(cb.choice_log_likelihood(np.zeros((3, 1)), data), np.ndarray)
-    assert isinstance(cb.choice_log_likelihood(jnp.zeros((3, 1)), data), jax.Array)
+def test_a_rejection_a_thousand_noises_away_has_the_logarithm_of_the_tail():
+    # Of two equal rivals far below, one wins by its own noise and the other's: log Phi(-1000 / sqrt 2), and log 2 for
+    # the two ways, but for the share of both at once, which is negligible.
+    np.testing.assert_allclose(
+        likelihood.log_rejection(np.full((2, 1), -1e3)), norm.logcdf(-1e3 / np.sqrt(2)) + np.log(2), rtol=1e-12
+    )
+
+
+def test_a_winner_among_many_far_better_options_agrees_with_a_fine_grid():
+    z = -1e3 * np.linspace(0.0, 1.0, 1000) ** 8
+
+    def log_integrand(u):
+        return norm.logpdf(u) + log_ndtr(np.subtract.outer(z, u)).sum(0)
+
+    centre = minimize_scalar(lambda u: -log_integrand(u), bounds=(-1e3, 0.0), method="bounded").x
+    nodes, step = np.linspace(centre - 10.0, centre + 10.0, 4001, retstep=True)
+    expected = logsumexp(log_integrand(nodes)) + np.log(step)
+    np.testing.assert_allclose(likelihood.log_batch_preference(z[:, None]), expected, rtol=1e-12)
+
+
+# Probabilities that sum to one ------------------------------------------------------------------------------
+
+
+def all_answers(size):
+    """One choice for every non-empty subset of the same set."""
+    subsets = itertools.chain.from_iterable(itertools.combinations(range(size), k) for k in range(1, size + 1))
+    return choice_data(size, [(range(size), kept) for kept in subsets])
+
+
+@pytest.mark.parametrize(("n_e", "mass"), [(1, 1.27), (2, 1.02)])
+def test_three_tied_options_have_the_mass_of_the_closed_form(n_e, mass):
+    # A tied option beats another with probability p, and two others at once with q.
+    p, q = 0.5**n_e, (1 / 3) ** n_e
+    one, two, three = p**2, (2 * p - q) * (1 - p) ** 2, (1 - p) ** 6
+    total = 3 * one + 3 * two + three
+    assert round(total, 2) == mass
+    values = np.exp(likelihood.normalised_log_likelihood(np.zeros((3, n_e)), all_answers(3)))
+    np.testing.assert_allclose(values, np.array([one] * 3 + [two] * 3 + [three]) / total, rtol=1e-11)
+
+
+@pytest.mark.parametrize("n_e", [1, 2, 3])
+@pytest.mark.parametrize("size", [2, 3, 5])
+@pytest.mark.parametrize("spread", [0.0, 1.0, 6.0])
+def test_normalised_values_are_those_of_the_theorem_divided_by_their_sum(n_e, size, spread):
+    latent = spread * np.random.default_rng(size).normal(size=(size, n_e))
+    raw = np.exp(cb.choice_log_likelihood(latent, all_answers(size), 0.7))
+    values = likelihood.normalised_log_likelihood(latent, all_answers(size), 0.7)
+    np.testing.assert_allclose(np.exp(values), raw / raw.sum(), rtol=1e-9, atol=1e-300)
+
+
+def test_each_choice_is_normalised_over_its_own_set():
+    data = mixed_data()
+    latent = np.random.default_rng(0).normal(size=(8, 2))
+    together = likelihood.normalised_log_likelihood(latent, data)
+    for number, choice in enumerate(data.choices):
+        alone = one_choice(len(choice.shown), [choice.shown.index(i) for i in choice.kept])
+        value = likelihood.normalised_log_likelihood(latent[list(choice.shown)], alone)
+        np.testing.assert_allclose(together[number], value[0], rtol=1e-12)
+
+
+def test_a_lapse_is_mixed_in_after_normalising():
+    latent = np.random.default_rng(1).normal(size=(4, 2))
+    without = np.exp(likelihood.normalised_log_likelihood(latent, all_answers(4)))
+    values = np.exp(likelihood.normalised_log_likelihood(latent, all_answers(4), lapse=0.2))
+    np.testing.assert_allclose(values, 0.8 * without + 0.2 / 15, rtol=1e-12)
+    np.testing.assert_allclose(values.sum(), 1.0, rtol=1e-12)
+
+
+@pytest.mark.parametrize("spread", [0.0, 1.0, 5.0])
+def test_batch_preferences_sum_to_one_over_the_winners(spread):
+    latent = spread * np.random.default_rng(2).normal(size=(5, 1))
+    data = choice_data(5, [(range(5), (winner,)) for winner in range(5)])
+    settings = {"noise": 1.7, "likelihood": "batch_preference"}
+    values = likelihood.normalised_log_likelihood(latent, data, **settings)
+    np.testing.assert_allclose(np.exp(values).sum(), 1.0, rtol=1e-11)
+    np.testing.assert_array_equal(values, cb.choice_log_likelihood(latent, data, **settings))
+
+
+def test_the_largest_set_can_be_normalised_and_a_larger_one_is_refused():
+    latent = np.random.default_rng(3).normal(size=(MAX_SET + 1, 1))
+    value = likelihood.normalised_log_likelihood(latent[:MAX_SET], one_choice(MAX_SET, [0, 1]))
+    assert value < 0
+    with pytest.raises(cb.InvalidInput, match=f"at most {MAX_SET} options"):
+        likelihood.normalised_log_likelihood(latent, one_choice(MAX_SET + 1, [0, 1]))
+
+
+def test_no_choices_give_no_normalised_values():
+    assert likelihood.normalised_log_likelihood(np.zeros((3, 2)), choice_data(3, [])).shape == (0,)
 
 
 # Input that cannot be used ----------------------------------------------------------------------------------
@@ -242,10 +339,10 @@ def test_latent_values_that_are_no_numbers_are_refused(latent):
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("array", [np.array, jnp.array])
-def test_latent_values_that_are_not_finite_are_refused(bad, array):
+@pytest.mark.parametrize("function", [cb.choice_log_likelihood, likelihood.normalised_log_likelihood])
+def test_latent_values_that_are_not_finite_are_refused(bad, function):
     with pytest.raises(cb.InvalidInput, match="every entry must be finite"):
-        cb.choice_log_likelihood(array([[0.0], [bad], [1.0]]), one_choice(3, [0]))
+        function([[0.0], [bad], [1.0]], one_choice(3, [0]))
 
 
 @pytest.mark.parametrize("noise", [0.0, -1.0, np.nan, np.inf, None, [1.0], "1", 1j])

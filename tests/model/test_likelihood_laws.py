@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import jax.numpy as jnp
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +8,7 @@ from model_helpers import choice_data, law, one_choice
 from scipy.stats import norm
 
 import choicebo as cb
+from choicebo.model.likelihood import normalised_log_likelihood
 
 OPTIONS, N_E = 4, 2
 KEPT = [(0,), (3,), (0, 2), (1, 2, 3), (0, 1, 2, 3)]
@@ -20,6 +20,10 @@ noises = st.floats(0.2, 5.0)
 
 def log_likelihood(latent, kept, noise=1.0, **settings):
     return cb.choice_log_likelihood(latent, one_choice(len(latent), kept), noise, **settings)[0]
+
+
+def normalised(latent, kept, noise):
+    return normalised_log_likelihood(latent, one_choice(len(latent), kept), noise)[0]
 
 
 def same(actual, expected):
@@ -132,6 +136,10 @@ def test_raising_a_sole_winner_never_makes_it_less_probable(latent, rise):
     assert log_likelihood(raised, [0]) >= log_likelihood(latent, [0]) - 1e-12
 
 
-def test_jax_and_numpy_input_give_the_same_value():
-    latent = np.random.default_rng(0).normal(size=(OPTIONS, N_E))
-    same(log_likelihood(jnp.asarray(latent), (0, 2)), log_likelihood(latent, (0, 2)))
+@law
+@given(latents, kept_sets, noises, st.permutations(range(OPTIONS)))
+def test_a_normalised_probability_does_not_depend_on_how_options_are_numbered_or_measured(latent, kept, noise, order):
+    value = normalised(latent, kept, noise)
+    same(normalised(latent[list(order)], [order.index(i) for i in kept], noise), value)
+    same(normalised(3.0 * latent + 5.0, kept, 3.0 * noise), value)
+    assert value <= 1e-12

@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.interpolate import CubicSpline
 
 from choicebo._words import percent
 from choicebo.errors import InvalidInput
 from choicebo.insight.alignment import aligned_orders, order_like, reordered
-from choicebo.model.kernels import covariance
+from choicebo.model.covariance import covariance
 from choicebo.model.posterior import Posterior
+from choicebo.space.catalogue import Catalogue
 from choicebo.space.columns import Column
 from choicebo.space.protocol import Searchable
 
 Array = NDArray[np.float64]
 
-_BACKGROUND = 64
+_BACKGROUND = 32
+"""Points over which an effect is averaged, in each of two independent samples."""
+_SURVEY = 512
+"""Points that tell how often each value of a parameter occurs in the space."""
 _GRID = 9
+_STEPS = 64
+"""To so many parts of its range exactly the reach of a continuous parameter is found."""
+_MOST_CATEGORIES = 16
+"""Of a parameter with more categories the most frequent are looked at."""
 _MATTERS = 0.05
 """Parameters that explain less of an objective are not mentioned."""
 _SURE = 0.9
@@ -80,7 +88,8 @@ def drivers(
     columns = space.columns if space is not None else _plain_columns(posterior.options.shape[1])
     if len(columns) != posterior.options.shape[1]:
         raise InvalidInput(f"the space has {len(columns)} columns, the model learned from {posterior.options.shape[1]}")
-    background = _background(space, len(columns), seed)
+    survey, *halves = _samples(space, len(columns), seed)
+    background = np.concatenate(halves)
     latent = posterior.sample(background, draws=draws, seed=seed)
     orders = aligned_orders(latent)
     aligned = reordered(latent, orders)
@@ -95,12 +104,17 @@ def drivers(
     parts: list[list[Driver]] = [[] for _ in first]
     for parameter in dict.fromkeys(column.parameter for column in columns):
         mine = [at for at, column in enumerate(columns) if column.parameter == parameter]
-        curves, values = _partial_dependence(posterior, space, columns, mine, background, orders, draws, seed)
+        scale = _scale(columns[mine[0]], survey[:, mine])
+        points = _moved(background, mine, scale.settings)
+        latent = posterior.sample(points.reshape(-1, len(columns)), draws=draws, seed=seed)
+        effects = reordered(latent, orders).reshape(draws, *points.shape[:2], -1)
+        curves, shares = effects.mean(2), sobol_indices(effects, len(halves[0]), scale.basis)
+        values = _values(space, parameter, points[:, 0], scale)
         for number, found in enumerate(parts):
             owner = int(np.bincount(orders[:, number]).argmax())
             length = _lengthscale_relevance(posterior, owner, mine)
-            total = aligned[..., number].var(1)
-            found.append(_driver(parameter, columns[mine[0]], values, curves[..., number], total, length))
+            column = columns[mine[0]]
+            found.append(_driver(parameter, column, values, curves[..., number], shares[:, number], length))
     return [
         _objective(
             number, int(np.bincount(orders[:, number]).argmax()), float(aligned[..., number].mean(0).std()), found
@@ -113,12 +127,40 @@ def _plain_columns(dim: int) -> tuple[Column, ...]:
     return tuple(Column(f"x{d}", f"x{d}", "continuous") for d in range(dim))
 
 
-def _background(space: Searchable | None, dim: int, seed: int) -> Array:
+def _samples(space: Searchable | None, dim: int, seed: int) -> list[Array]:
+    """A survey of the space and two samples to average over, independent of each other; all of a small space each time."""
+    if isinstance(space, Catalogue):
+        rng = np.random.default_rng(seed)
+        return [space.X, _some_rows(space.X, _BACKGROUND, rng), _some_rows(space.X, _BACKGROUND, rng)]
+    seeds = [int(each) for each in np.random.SeedSequence(seed).generate_state(3)]
+    sizes = zip((_SURVEY, _BACKGROUND, _BACKGROUND), seeds, strict=True)
     if space is not None:
-        return np.unique(space.sobol(_BACKGROUND, seed=seed), axis=0)
+        return [np.unique(space.sobol(count, seed=each), axis=0) for count, each in sizes]
     from scipy.stats import qmc
 
-    return np.asarray(qmc.Sobol(dim, seed=seed).random(_BACKGROUND))
+    return [np.asarray(qmc.Sobol(dim, seed=each).random(count)) for count, each in sizes]
+
+
+def _some_rows(points: Array, count: int, rng: np.random.Generator) -> Array:
+    """``count`` rows, each as probable as any other, from different parts of the points; all of them if there are no more.
+
+    The space-filling order of a catalogue would not do: it prefers rows that have few others beside them.
+    """
+    if len(points) <= count:
+        return points
+    order = _near_together(points, rng.permutation(len(points)), len(points) / count)
+    steps = ((rng.random() + np.arange(count)) * len(points) / count).astype(int)
+    return np.asarray(points[order[steps]])
+
+
+def _near_together(points: Array, rows: NDArray[np.intp], size: float) -> NDArray[np.intp]:
+    """The rows in an order of halves, split where they differ most, and halves of those, down to ``size`` rows."""
+    if len(rows) <= size:
+        return rows
+    values = points[rows]
+    rows = rows[np.argsort(values[:, values.var(0).argmax()], kind="stable")]
+    middle = len(rows) // 2
+    return np.concatenate([_near_together(points, part, size) for part in (rows[:middle], rows[middle:])])
 
 
 def _numbered_mean(posterior: Posterior, background: Array, draws: int, seed: int) -> Array:
@@ -128,30 +170,70 @@ def _numbered_mean(posterior: Posterior, background: Array, draws: int, seed: in
     return np.asarray(mean[:, np.argsort(-mean.var(0), kind="stable")])
 
 
-def _partial_dependence(
-    posterior: Posterior,
-    space: Searchable | None,
-    columns: Sequence[Column],
-    mine: list[int],
-    background: Array,
-    orders: NDArray[np.intp],
-    draws: int,
-    seed: int,
-) -> tuple[Array, tuple[Any, ...]]:
-    """(draws, values, n_e): each draw averaged over the background, with one parameter moved over its values."""
-    if columns[mine[0]].kind == "continuous":
-        settings = np.linspace(0.0, 1.0, _GRID)[:, None]
-    else:
-        settings = np.unique((background if space is None else space.sobol(512, seed=seed))[:, mine], axis=0)
-        settings = settings[np.unique(np.linspace(0, len(settings) - 1, _GRID).round().astype(int))]
+class _Scale(NamedTuple):
+    """Where the effect of a parameter is looked at, and how often each of its values occurs."""
+
+    settings: Array
+    """(values, width): cube values of the parameter's columns."""
+    basis: Array
+    """(survey, values): ``basis @ curve`` is the curve at the values that the parameter has in the survey."""
+
+
+def _scale(column: Column, survey: Array) -> _Scale:
+    """The settings of a parameter whose columns are ``survey: (points, width)`` over the space."""
+    if column.kind == "continuous":
+        # A constraint may leave a part of the range out of reach; the ends of a whole range are never sampled exactly.
+        low = min(np.floor(_STEPS * survey.min()), _STEPS - 1)
+        high = max(np.ceil(_STEPS * survey.max()), low + 1)
+        settings = np.linspace(low, high, _GRID) / _STEPS
+        return _Scale(settings[:, None], np.asarray(CubicSpline(settings, np.eye(_GRID))(survey[:, 0])))
+    settings, place, count = np.unique(survey, axis=0, return_inverse=True, return_counts=True)
+    if column.kind == "onehot":
+        common = np.sort(np.argsort(-count, kind="stable")[:_MOST_CATEGORIES])
+        belongs = place.reshape(-1, 1) == common
+        return _Scale(settings[common], belongs[belongs.any(1)].astype(np.float64))
+    settings = settings[np.unique(np.linspace(0, len(settings) - 1, _GRID).round().astype(int))]
+    # Straight between settings: where they lie unevenly a smooth curve would overshoot.
+    basis = [np.interp(survey[:, 0], settings[:, 0], unit) for unit in np.eye(len(settings))]
+    return _Scale(settings, np.stack(basis, axis=1))
+
+
+def _moved(background: Array, mine: list[int], settings: Array) -> Array:
+    """(values, background, dim): the background with one parameter moved to each of its settings."""
     points = np.repeat(background[None], len(settings), axis=0)
     points[:, :, mine] = settings[:, None]
-    latent = posterior.sample(points.reshape(-1, background.shape[1]), draws=draws, seed=seed)
-    curves = reordered(latent, orders).reshape(draws, len(settings), len(background), -1).mean(2)
+    return points
+
+
+def _values(space: Searchable | None, parameter: str, points: Array, scale: _Scale) -> tuple[Any, ...]:
+    """What the settings are called; ``points: (values, dim)`` have them."""
     if space is None:
-        return curves, tuple(float(value) for value in settings[:, 0])
-    name = columns[mine[0]].parameter
-    return curves, tuple(option[name] for option in space.decode(points[:, 0]))
+        return tuple(float(value) for value in scale.settings[:, 0])
+    return tuple(option[parameter] for option in space.decode(points))
+
+
+def sobol_indices(effects: Array, first: int, basis: Array) -> Array:
+    """First-order Sobol index of a parameter in each draw, (draws, n_e), unbiased but for the division.
+
+    The curve is averaged over few points, and the noise of that would count as an effect if the curve were squared. The
+    product of two curves, averaged over independent points, is right on average; so is that of their two means in the total.
+
+    Args:
+        effects: (draws, values, background, n_e): latent values with the parameter at each value.
+        first: How many points of the background belong to the first of its two independent samples.
+        basis: (points, values): turns a curve over the values into one over points spread as the parameter is.
+    """
+    weights = basis.mean(0)
+    centred = basis - weights
+    spread = centred.T @ centred / len(basis)
+    level = np.einsum("v,svbn->sbn", weights, effects)
+    along = np.einsum("svbn,svbn->sbn", np.einsum("vw,swbn->svbn", spread, effects), effects)
+    one, other = effects[:, :, :first].mean(2), effects[:, :, first:].mean(2)
+    alone = np.einsum("svn,svn->sn", np.einsum("vw,swn->svn", spread, one), other)
+    mean_one, mean_other = level[:, :first].mean(1), level[:, first:].mean(1)
+    squares = (level - 0.5 * (mean_one + mean_other)[:, None]) ** 2 + along
+    total = 0.5 * (squares[:, :first].mean(1) + squares[:, first:].mean(1)) + 0.25 * (mean_one - mean_other) ** 2
+    return np.asarray(np.divide(alone, total, out=np.zeros_like(total), where=total > 1e-12))
 
 
 def _lengthscale_relevance(posterior: Posterior, dimension: int, mine: list[int]) -> float:
@@ -169,19 +251,19 @@ def _lengthscale_relevance(posterior: Posterior, dimension: int, mine: list[int]
 
 
 def _driver(
-    parameter: str, column: Column, values: tuple[Any, ...], curves: Array, total: Array, length: float
+    parameter: str, column: Column, values: tuple[Any, ...], curves: Array, shares: Array, length: float
 ) -> Driver:
-    # The variation of the curve is its own part of the total; more than all of it can only be sampling error.
-    share = np.minimum(curves.var(1) / np.maximum(np.maximum(total, curves.var(1)), 1e-12), 1.0)
     centred = curves - curves.mean(1, keepdims=True)
     mean = centred.mean(0)
     lower, upper = np.quantile(centred, [0.025, 0.975], axis=0)
-    low, high = np.quantile(share, [0.025, 0.975])
+    # Single draws may leave the range by sampling error, which cancels in their mean: only what is told is cut off.
+    relevance = float(np.clip(shares.mean(), 0.0, 1.0))
+    low, high = np.clip(np.quantile(shares, [0.025, 0.975]), 0.0, 1.0)
     return Driver(
         parameter=parameter,
-        relevance=float(share.mean()),
-        lower=float(low),
-        upper=float(high),
+        relevance=relevance,
+        lower=min(float(low), relevance),
+        upper=max(float(high), relevance),
         lengthscale_relevance=length,
         direction="category" if column.kind == "onehot" or isinstance(values[0], str) else _direction(centred),
         best=values[int(mean.argmax())],

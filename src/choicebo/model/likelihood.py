@@ -1,7 +1,7 @@
 """Theorem 1 of the paper, exactly: the probability of a choice given the latent values of the options shown.
 
 This is the reference that everything else is checked against. All in double precision and in logarithms, with
-quadrature nodes that follow the integrand into the tails. The samplers use :mod:`choicebo.model.inner_loop`.
+quadrature nodes that follow the integrand into the tails.
 
 Throughout, ``z_id = (f_d(i) - f_d(j)) / noise`` compares a kept option ``i`` with a rejected option ``j``.
 """
@@ -9,34 +9,34 @@ Throughout, ``z_id = (f_d(i) - f_d(j)) / noise`` compares a kept option ``i`` wi
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Iterable
-from typing import Any
+from typing import NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import log_ndtr
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import erfcx, log_ndtr
 
-from choicebo._runtime import configure_jax
 from choicebo.choices import Choice, ChoiceData
 from choicebo.errors import InvalidInput
-from choicebo.model.normal import LOG_SQRT_2PI, SQRT_HALF
+from choicebo.model.choice_table import choice_table
 
-configure_jax()
+Array = NDArray[np.float64]
 
 LIKELIHOODS = ("choice", "batch_preference")
 MAX_KEPT = 12
 """Inclusion-exclusion over the kept options has ``2^kept`` terms; past this, a choice that also rejects is refused."""
 
+LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
+SQRT_HALF = math.sqrt(0.5)
+
 _NEWTON_STEPS = 12
-# The integrand decays at least like exp(-t^2 / 2) around its mode, and is at least 1 / sqrt(1 + MAX_KEPT) wide. The
-# trapezoidal rule on an analytic function of that width converges geometrically: with this step to about 1e-11.
-_OFFSETS = np.arange(-27, 28) * 0.25
+_REACH = 8.0
 _ELEMENTS_AT_ONCE = 2**21
 
 
 @functools.cache
-def subset_masks(size: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def subset_masks(size: int) -> NDArray[np.bool_]:
     """Every non-empty subset of ``size`` things as rows of a (2^size - 1, size) mask; row ``s - 1`` has the bits of ``s``.
 
     >>> subset_masks(2).astype(int).tolist()
@@ -46,49 +46,65 @@ def subset_masks(size: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
     return np.asarray((codes[:, None] >> np.arange(size)) & 1, dtype=bool)
 
 
-def log_expected_product(z: jax.Array, included: jax.Array) -> jax.Array:
-    """``log E_u[ prod_i Phi(z_i - u) ]``, ``u ~ N(0, 1)``, over the included ``i`` of the first axis.
+def log_expected_product(z: Array) -> Array:
+    """``log E_u[ prod_i Phi(z_i - u) ]``, ``u ~ N(0, 1)``: the product is over the first axis, ``(factors, ...) -> (...)``.
 
-    The mode of the integrand is found by Newton's method. Its derivative is concave and decreasing, and ``u = 0`` lies
-    to the right of the mode, so that the iteration descends to it without overshooting, for any ``z``.
+    The trapezoidal rule around the mode of the integrand. Its logarithm has a second derivative between -1 and
+    ``-(1 + factors)``: so far must the nodes reach, and so close must they lie for an error of about 1e-13.
     """
-    weight = included.astype(z.dtype)
+    mode = _mode(z)
+    step = 0.8 / math.sqrt(1.0 + len(z))
+    count = math.ceil(_REACH / step)
+    u = mode + step * np.arange(-count, count + 1).reshape((-1,) + (1,) * mode.ndim)
+    log_integrand = -0.5 * u * u - LOG_SQRT_2PI
+    for factor in z:
+        log_integrand += log_ndtr(factor - u)
+    peak = log_integrand.max(0)
+    return np.asarray(peak + np.log(step * np.exp(log_integrand - peak).sum(0)))
 
-    def newton(_: int, u: jax.Array) -> jax.Array:
+
+def _mode(z: Array) -> Array:
+    """Where the integrand of :func:`log_expected_product` is largest, by Newton's method.
+
+    The derivative of its logarithm is concave and decreasing, and ``u = 0`` lies to the right of the mode, so that the
+    iteration descends to it without overshooting, for any ``z``.
+    """
+    u = np.zeros(z.shape[1:])
+    for _ in range(_NEWTON_STEPS):
         x = z - u
-        mills = jnp.exp(-0.5 * x * x - LOG_SQRT_2PI - log_ndtr(x))
-        slope = -u - (weight * mills).sum(0)
-        curvature = 1.0 + (weight * mills * (mills + x)).sum(0)
-        return u + slope / curvature
-
-    # The value of the integral does not depend on where its nodes lie, so no gradient is lost by holding them.
-    mode = jax.lax.fori_loop(0, _NEWTON_STEPS, newton, jnp.zeros(z.shape[1:], z.dtype))
-    u = jax.lax.stop_gradient(mode) + _OFFSETS.reshape((-1,) + (1,) * (z.ndim - 1))
-    log_integrand = (weight * log_ndtr(z - u[:, None])).sum(1) - 0.5 * u * u - LOG_SQRT_2PI
-    integral: jax.Array = jax.nn.logsumexp(log_integrand, axis=0) + np.log(_OFFSETS[1] - _OFFSETS[0])
-    return integral
+        mills = 2.0 * math.exp(-LOG_SQRT_2PI) / erfcx(-SQRT_HALF * x)
+        u -= (u + mills.sum(0)) / (1.0 + (mills * (mills + x)).sum(0))
+    return u
 
 
-def log_rejection(z: jax.Array) -> jax.Array:
-    """Log-probability that one rejected option was beaten by some kept one; ``z: (kept, n_e)``.
+def log_joint_wins(z: Array) -> Array:
+    """Log-probability that all of a group of options beat one whose noise is shared by the comparisons, for each group.
 
-    Inclusion-exclusion over the subsets ``S`` of the kept options. No term exceeds the largest single one, and the sum
-    is at least that, so the alternating signs cost almost no relative accuracy.
+    ``(options, n_e, ...) -> (2^options - 1, ...)``, with the groups in the order of :func:`subset_masks`.
     """
-    kept = z.shape[0]
-    single = log_ndtr(z * SQRT_HALF).sum(1)
-    if kept == 1:
-        return single[0]
-    masks = subset_masks(kept)
-    several = masks[masks.sum(1) > 1]
-    terms = jax.vmap(lambda s: log_expected_product(z, jnp.broadcast_to(s[:, None], z.shape)).sum())(several)
-    logs = jnp.concatenate([single, terms])
-    signs = np.concatenate([np.ones(kept), np.where(several.sum(1) % 2 == 1, 1.0, -1.0)])
-    largest = jax.lax.stop_gradient(single.max())
-    return largest + jnp.log((signs * jnp.exp(logs - largest)).sum())
+    masks = subset_masks(len(z))
+    sizes = masks.sum(1)
+    result = np.empty((len(masks), *z.shape[2:]))
+    result[sizes == 1] = log_ndtr(SQRT_HALF * z).sum(1)
+    for size in range(2, len(z) + 1):
+        members = np.nonzero(masks[sizes == size])[1].reshape(-1, size)
+        result[sizes == size] = log_expected_product(z[members.T]).sum(1)
+    return result
 
 
-def log_coexistence(x: jax.Array) -> jax.Array:
+def log_rejection(z: Array) -> Array:
+    """Log-probability that one rejected option was beaten by some kept one, ``z: (kept, n_e, ...) -> (...)``.
+
+    Inclusion-exclusion over the subsets of the kept options. No term exceeds the largest single one, and the sum is at
+    least that, so the alternating signs cost almost no relative accuracy.
+    """
+    logs = log_joint_wins(z)
+    largest = logs.max(0)
+    signs = np.where(subset_masks(len(z)).sum(1) % 2 == 1, 1.0, -1.0)
+    return np.asarray(largest + np.log(np.tensordot(signs, np.exp(logs - largest), axes=1)))
+
+
+def log_coexistence(x: Array) -> Array:
     """Log-probability that neither of two kept options beats the other; ``x: (n_e, ...)``, ``x_d = (f_d(p) - f_d(i)) / noise``.
 
     ``1 - prod_d Phi_d`` is summed as ``q_1 + Phi_1 q_2 + Phi_1 Phi_2 q_3 + ...``: positive terms only, so nothing cancels
@@ -98,51 +114,81 @@ def log_coexistence(x: jax.Array) -> jax.Array:
     return log_one_minus_product(above, below) + log_one_minus_product(below, above)
 
 
-def log_one_minus_product(log_p: jax.Array, log_q: jax.Array) -> jax.Array:
+def log_one_minus_product(log_p: Array, log_q: Array) -> Array:
     """``log(1 - prod_d p_d)`` over the first axis from ``log p_d`` and ``log q_d = log(1 - p_d)``."""
     result, product = log_q[0], log_p[0]
-    for d in range(1, len(log_p)):
-        result = jnp.logaddexp(result, product + log_q[d])
-        product = product + log_p[d]
-    return result
+    for p, q in zip(log_p[1:], log_q[1:], strict=True):
+        result = np.logaddexp(result, product + q)
+        product = product + p
+    return np.asarray(result)
 
 
-def log_batch_preference(z: jax.Array) -> jax.Array:
-    """Log-probability of one winner whose noise is shared by all comparisons; ``z: (rejected, 1)`` (the paper's batch case)."""
-    if z.shape[0] == 1:
-        return log_ndtr(z[0, 0] * SQRT_HALF)
-    return log_expected_product(z, jnp.ones_like(z, dtype=bool)).sum()
+def log_batch_preference(z: Array) -> Array:
+    """Log-probability of one winner whose noise is shared by all comparisons, ``z: (rejected, 1, ...) -> (...)``.
+
+    The paper's batch preference.
+    """
+    if len(z) == 1:
+        return np.asarray(log_ndtr(z[0, 0] * SQRT_HALF))
+    return log_expected_product(z[:, 0])
 
 
-def with_lapse(log_p: jax.Array, shown: Any, lapse: float) -> jax.Array:
+def with_lapse(log_p: Array, shown: ArrayLike, lapse: float) -> Array:
     """``log((1 - lapse) p + lapse / (2^shown - 1))``: with probability ``lapse`` the answer is any non-empty subset."""
     if lapse == 0.0:
         return log_p
     log_uniform = -np.log(2.0 ** np.asarray(shown) - 1.0)
-    return jnp.logaddexp(np.log1p(-lapse) + log_p, np.log(lapse) + log_uniform)
+    return np.asarray(np.logaddexp(np.log1p(-lapse) + log_p, np.log(lapse) + log_uniform))
 
 
 def choice_log_likelihood(
-    latent: Any, data: ChoiceData, noise: float = 1.0, *, likelihood: str = "choice", lapse: float = 0.0
-) -> Any:
+    latent: ArrayLike, data: ChoiceData, noise: float = 1.0, *, likelihood: str = "choice", lapse: float = 0.0
+) -> Array:
     """The log-likelihood of each choice given the latent values of all options (Theorem 1, equation 6).
 
-    ``latent: (m, n_e)``, one row per option of ``data.X``; returns ``(n_choices,)``. A NumPy array gives a NumPy array; a
-    JAX array gives a JAX array, and can be differentiated and compiled.
+    Args:
+        latent: Latent values ``(m, n_e)``, one row per option of ``data.X``.
+        data: The options and the choices among them.
+        noise: Standard deviation of the noise of each comparison, the unit in which differences count.
+        likelihood: ``"choice"``, or ``"batch_preference"`` for one winner per choice and one latent dimension.
+        lapse: Probability that an answer is a uniformly random non-empty subset.
+
+    Returns:
+        One value per choice, ``(n_choices,)``. Over all subsets of a set they need not sum to one.
+
+    Raises:
+        InvalidInput: A setting is out of range, the shape of ``latent`` does not fit, or a value is not finite.
 
     >>> import choicebo as cb
     >>> data = cb.ChoiceData([[0.0], [1.0]], [cb.Choice(shown=(0, 1), kept=(0,))])
     >>> cb.choice_log_likelihood([[0.0], [0.0]], data).round(4).tolist()
     [-0.6931]
     """
-    values, as_jax = _checked_latent(latent, data)
-    check_likelihood_settings(data.choices, values.shape[1], noise, likelihood, lapse)
-    scaled = values / noise
-    result = jnp.zeros(len(data.choices))
-    for kind, events in _exact_events(data.choices, likelihood).items():
-        result = result.at[events.choice].add(_evaluate(kind, scaled, events.first, events.second))
-    result = with_lapse(result, [len(c.shown) for c in data.choices], lapse)
-    return result if as_jax else np.asarray(result)
+    scaled = _scaled_latent(latent, data, noise, likelihood, lapse)
+    return with_lapse(_log_likelihood(scaled, data.choices, likelihood), _sizes(data.choices), lapse)
+
+
+def normalised_log_likelihood(
+    latent: ArrayLike, data: ChoiceData, noise: float = 1.0, *, likelihood: str = "choice", lapse: float = 0.0
+) -> Array:
+    """As :func:`choice_log_likelihood`, with probabilities that sum to one over the possible answers to each question.
+
+    Theorem 1's value is divided by its sum over all non-empty subsets of the set shown; a lapse is mixed in after that.
+    A batch preference is normalised as it is: each option has one noise, and exactly one option comes out best.
+
+    Raises:
+        InvalidInput: As above, or a set has more than ``choice_table.MAX_SET`` options and ``likelihood`` is ``"choice"``.
+
+    >>> import choicebo as cb
+    >>> data = cb.ChoiceData([[0.0], [1.0]], [cb.Choice(shown=(0, 1), kept=(0,))])
+    >>> np.exp(normalised_log_likelihood([[0.0], [0.0]], data)).round(4).tolist()
+    [0.4]
+    """
+    scaled = _scaled_latent(latent, data, noise, likelihood, lapse)
+    log_p = _log_likelihood(scaled, data.choices, likelihood)
+    if likelihood == "choice":
+        log_p -= _log_mass(scaled, data.choices)
+    return with_lapse(log_p, _sizes(data.choices), lapse)
 
 
 def check_likelihood_settings(choices: Iterable[Choice], n_e: int, noise: float, likelihood: str, lapse: float) -> None:
@@ -168,27 +214,26 @@ def check_likelihood_settings(choices: Iterable[Choice], n_e: int, noise: float,
             )
 
 
-class _Events:
-    """Comparisons of one kind: ``first`` and ``second`` are option indices (slots, events), ``choice`` the owner."""
+class _Events(NamedTuple):
+    """Comparisons of one kind, as lists of equal length."""
 
-    def __init__(self, first: list[tuple[int, ...]], second: list[tuple[int, ...]], choice: list[int]) -> None:
-        # Padding to a power of two keeps the number of compiled programs small; padded events belong to no choice.
-        size = 1 << (len(choice) - 1).bit_length()
-        spare = size - len(choice)
-        self.first = np.array(first + [first[0]] * spare, dtype=np.int32).T
-        self.second = np.array(second + [second[0]] * spare, dtype=np.int32).T
-        self.choice = np.array(choice + [np.iinfo(np.int32).max] * spare, dtype=np.int32)
+    first: list[tuple[int, ...]]
+    """Options on the winning side of each event: one, or one per slot."""
+    second: list[tuple[int, ...]]
+    """Options on the losing side: one, or one per slot."""
+    choice: list[int]
+    """The choice that each event belongs to."""
 
 
-def _exact_events(choices: tuple[Choice, ...], likelihood: str) -> dict[tuple[str, int], _Events]:
+def _events(choices: tuple[Choice, ...], likelihood: str) -> dict[tuple[str, int], _Events]:
     """Sort the comparisons that the choices imply by kind and number of slots, so that each kind is one array."""
-    found: dict[tuple[str, int], tuple[list[Any], list[Any], list[int]]] = {}
+    found: dict[tuple[str, int], _Events] = {}
 
     def add(kind: str, first: tuple[int, ...], second: tuple[int, ...], number: int) -> None:
-        firsts, seconds, owners = found.setdefault((kind, max(len(first), len(second))), ([], [], []))
-        firsts.append(first)
-        seconds.append(second)
-        owners.append(number)
+        events = found.setdefault((kind, max(len(first), len(second))), _Events([], [], []))
+        events.first.append(first)
+        events.second.append(second)
+        events.choice.append(number)
 
     for number, choice in enumerate(choices):
         if likelihood == "batch_preference":
@@ -199,33 +244,57 @@ def _exact_events(choices: tuple[Choice, ...], likelihood: str) -> dict[tuple[st
         for position, p in enumerate(choice.kept):
             for i in choice.kept[position + 1 :]:
                 add("coexistence", (p,), (i,), number)
-    return {kind: _Events(*parts) for kind, parts in found.items()}
+    return found
 
 
-@functools.partial(jax.jit, static_argnums=0)
-def _evaluate(kind: tuple[str, int], latent: jax.Array, first: jax.Array, second: jax.Array) -> jax.Array:
-    name, slots = kind
-    n_e = latent.shape[1]
-    z = jnp.moveaxis(latent[first] - latent[second], 1, 0)  # (events, slots, n_e)
-    if name == "coexistence":
-        return log_coexistence(jnp.moveaxis(z[:, 0], 1, 0))
-    one = log_rejection if name == "rejection" else log_batch_preference
-    elements = slots * n_e * len(_OFFSETS) * (2**slots if name == "rejection" else 1)
-    together: jax.Array = jax.lax.map(one, z, batch_size=max(1, min(len(z), _ELEMENTS_AT_ONCE // elements)))
-    return together
+def _log_likelihood(scaled: Array, choices: tuple[Choice, ...], likelihood: str) -> Array:
+    """Log-likelihood of each choice for latent values in units of the noise, without lapses."""
+    result = np.zeros(len(choices))
+    for (kind, slots), events in _events(choices, likelihood).items():
+        first, second = np.array(events.first).T, np.array(events.second).T
+        z = np.moveaxis(scaled[first] - scaled[second], 1, 2)  # (slots, n_e, events)
+        np.add.at(result, events.choice, _evaluate(kind, slots, z))
+    return result
 
 
-def _checked_latent(latent: Any, data: ChoiceData) -> tuple[jax.Array, bool]:
-    as_jax = isinstance(latent, jax.Array)
+def _evaluate(kind: str, slots: int, z: Array) -> Array:
+    """Log-probabilities of events of one kind, ``(slots, n_e, events) -> (events,)``, in portions that bound the memory."""
+    if kind == "coexistence":
+        return log_coexistence(z[0])
+    evaluate = log_rejection if kind == "rejection" else log_batch_preference
+    nodes = 20.0 * math.sqrt(1.0 + slots)
+    elements = z.shape[1] * nodes * (2**slots if kind == "rejection" else 1)
+    events = max(1, int(_ELEMENTS_AT_ONCE / elements))
+    return np.concatenate([evaluate(z[..., at : at + events]) for at in range(0, z.shape[2], events)])
+
+
+def _log_mass(scaled: Array, choices: tuple[Choice, ...]) -> Array:
+    """Logarithm of the sum of Theorem 1 over all non-empty subsets of each set shown, ``(n_choices,)``."""
+    sizes = _sizes(choices)
+    result = np.empty(len(choices))
+    for size in np.unique(sizes):
+        of_size = np.flatnonzero(sizes == size)
+        sets = scaled[np.array([choices[number].shown for number in of_size])]
+        result[of_size] = np.log(choice_table(sets, lambda z: np.exp(log_joint_wins(z))).sum(1))
+    return result
+
+
+def _sizes(choices: tuple[Choice, ...]) -> NDArray[np.int64]:
+    return np.array([len(choice.shown) for choice in choices], dtype=np.int64)
+
+
+def _scaled_latent(latent: ArrayLike, data: ChoiceData, noise: float, likelihood: str, lapse: float) -> Array:
+    """Check all arguments, and give the latent values in units of the noise."""
     try:
-        values = latent if as_jax else np.asarray(latent, dtype=np.float64)
+        values = np.asarray(latent, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InvalidInput(f"latent must be a numeric array of shape (options, n_e): {error}") from None
     if values.ndim != 2 or values.shape[0] != len(data.X) or values.shape[1] < 1:
         raise InvalidInput(
             f"latent must have one row per option and one column per latent dimension, ({len(data.X)}, n_e) here; "
-            f"got shape {tuple(values.shape)}"
+            f"got shape {values.shape}"
         )
-    if not isinstance(latent, jax.core.Tracer) and not bool(np.isfinite(np.asarray(values)).all()):
+    if not np.isfinite(values).all():
         raise InvalidInput("latent has a value that is NaN or infinite; every entry must be finite")
-    return jnp.asarray(values, dtype=jnp.float64), as_jax
+    check_likelihood_settings(data.choices, values.shape[1], noise, likelihood, lapse)
+    return np.asarray(values / noise)
