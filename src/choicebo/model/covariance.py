@@ -188,18 +188,18 @@ def factors(kernel: str, nugget: float, squared: Array, log_lengthscale: Array) 
 
 
 def factors_gradient(
-    kernel: str, nugget: float, squared: Array, log_lengthscale: Array, found: Factors, by_lower: Array
+    kernel: str, nugget: float, squared: Array, log_lengthscale: Array, found: Factors, inner: Array
 ) -> Array:
-    """Derivative by ``log_lengthscale`` of what has the derivative ``by_lower: (n_e, m, m)`` by the factors.
+    """Derivative by ``log_lengthscale`` of what has the derivative ``B`` by the factors ``L``; ``inner: (n_e, m, m)`` is ``L^T B``.
 
     Through the Cholesky factor as in Murray 2016 (arXiv:1602.07527).
     """
     slopes = (1.0 - nugget) * KERNELS[kernel].slope(found.r)
     result = np.empty_like(log_lengthscale)
-    for d, (lower, by) in enumerate(zip(found.lower, by_lower, strict=True)):
-        inner = np.tril(lower.T @ by)
-        np.fill_diagonal(inner, 0.5 * np.diag(inner))
-        half = solve_triangular(lower, inner, lower=True, trans="T", check_finite=False)
+    for d, (lower, by) in enumerate(zip(found.lower, inner, strict=True)):
+        by = np.tril(by)
+        np.fill_diagonal(by, 0.5 * np.diag(by))
+        half = solve_triangular(lower, by, lower=True, trans="T", check_finite=False)
         by_covariance = solve_triangular(lower, half.T, lower=True, trans="T", check_finite=False)
         # The derivative of r^2 by a log length-scale is -2 (difference / length-scale)^2.
         result[d] = -np.exp(-2.0 * log_lengthscale[d]) * (squared @ (by_covariance * slopes[d]).reshape(-1))

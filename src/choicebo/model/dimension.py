@@ -18,7 +18,7 @@ from choicebo.choices import ChoiceData
 from choicebo.errors import ConvergenceWarning, InvalidInput
 from choicebo.model.engines.base import ProgressCallback, Reporter
 from choicebo.model.gp import ChoiceGP
-from choicebo.model.kernels import Hyperparameters, HyperPrior
+from choicebo.model.covariance import Hyperparameters, HyperPrior
 from choicebo.model.loo import Loo
 from choicebo.model.posterior import Posterior
 

@@ -89,6 +89,17 @@ class Likelihood:
         counts[number] = 0.0
         return dataclasses.replace(self, ragged=self.ragged._replace(counts=counts))
 
+    def only(self, number: int) -> Likelihood:
+        """The likelihood of one choice alone; the options stay."""
+        begin, end = self.ragged.offsets[number : number + 2]
+        one = slice(number, number + 1)
+        ragged = Ragged(
+            self.ragged.members[begin:end].copy(),
+            np.array([0, end - begin], dtype=np.int64),
+            *(part[one].copy() for part in self.ragged[2:]),
+        )
+        return dataclasses.replace(self, ragged=ragged)
+
     def value_and_gradient(self, latent: Singles) -> tuple[Array, Singles]:
         """The log-likelihood of all choices, (LANES,), and its gradient, for ``latent: (n_e, m, LANES)``."""
         values, gradient = self._evaluate(latent, self.ragged, native.NODES)

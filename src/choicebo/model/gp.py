@@ -5,37 +5,21 @@ from __future__ import annotations
 import dataclasses
 import time
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
-from choicebo._compile import jit
 from choicebo._runtime import one_blas_thread
 from choicebo.choices import ChoiceData
 from choicebo.errors import InvalidInput, NumericalError
-from choicebo.model import inner_loop
-from choicebo.model.batching import Batch, make_batch
+from choicebo.model import compiling
+from choicebo.model.convergence import margins
+from choicebo.model.covariance import KERNELS, Hyperparameters, HyperPrior
 from choicebo.model.diagnostics import diagnose
 from choicebo.model.engines import Engine, ModelSpec, Reporter, engine_named
-from choicebo.model.engines.base import ProgressCallback, whiten
-from choicebo.model.kernels import KERNELS, Hyperparameters, HyperPrior
+from choicebo.model.engines.base import ProgressCallback
+from choicebo.model.engines.whitening import Whitener
+from choicebo.model.evaluate import Likelihood
 from choicebo.model.likelihood import check_likelihood_settings
 from choicebo.model.posterior import Posterior
-
-
-@jit("spec")
-def _evaluate(
-    spec: ModelSpec, batch: Batch, hyper: Hyperparameters, whitened: jax.Array
-) -> tuple[jax.Array, jax.Array]:
-    """Latent values (draws, n_e, options) and log-likelihoods (draws, choices) of whitened draws."""
-    prior = whiten(spec, batch, hyper)
-
-    def one(v: jax.Array) -> tuple[jax.Array, jax.Array]:
-        latent = prior.latent(v)
-        return latent, inner_loop.choice_log_likelihoods(latent, batch, spec.lapse, nodes=10)
-
-    found: tuple[jax.Array, jax.Array] = jax.lax.map(one, whitened, batch_size=32)
-    return found
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,36 +88,34 @@ class ChoiceGP:
         if len(data.choices) == 0:
             raise InvalidInput("there are no choices to learn from; add at least one Choice to the ChoiceData")
         check_likelihood_settings(data.choices, self.latent_dim, 1.0, self.likelihood, self.lapse)
-        engine, spec, began = engine_named(self.engine), self.spec, time.perf_counter()
+        engine, spec, report, began = engine_named(self.engine), self.spec, Reporter(progress), time.perf_counter()
         if start is not None and not self.correlated:
             start = start._replace(coupling=np.zeros_like(start.coupling))
-        padded, rows = make_batch(data, self.likelihood)
-        batch: Batch = jax.tree.map(jnp.asarray, padded)
+        compiling.prepare(lambda message: report(message, 0.0))
         with one_blas_thread():
-            found = engine.fit(jax.random.key(seed), spec, batch, start, Reporter(progress))
+            likelihood = Likelihood.of(data, self.likelihood, spec.lapse)
+            found = engine.fit(np.random.default_rng(seed), spec, likelihood, start, report)
             chains, draws = found.whitened.shape[:2]
-            flat = jnp.asarray(found.whitened.reshape(chains * draws, *found.whitened.shape[2:]))
-            latent, log_likelihood = (np.asarray(a) for a in _evaluate(spec, batch, found.hyper, flat))
+            lanes = np.moveaxis(found.whitened.reshape(chains * draws, *found.whitened.shape[2:]), 0, 2)
+            prior = Whitener.of(spec, likelihood).at(found.hyper)
+            latent = np.moveaxis(prior.latent(lanes.astype(np.float32)), 2, 0)
+            log_likelihood = likelihood.values(latent).reshape(chains, draws, -1)
         if not np.isfinite(log_likelihood).all():
             raise NumericalError(
                 f"engine {engine.name!r} produced draws that are not finite; try another seed or engine='vi'"
             )
-        m = len(rows)
-        log_likelihood = log_likelihood[:, : len(data.choices)].reshape(chains, draws, -1).astype(np.float64)
-        diagnostics = diagnose(
-            engine.name,
-            latent.reshape(chains, draws, *latent.shape[1:])[..., :m],
-            log_likelihood.sum(-1),
-            found,
-            time.perf_counter() - began,
-        )
+        quantities = found.quantities
+        if quantities is None:
+            of_pairs = margins(latent.reshape(chains, draws, *latent.shape[1:]).astype(np.float64))
+            quantities = np.concatenate([log_likelihood.sum(-1)[None], of_pairs])
+        diagnostics = diagnose(engine.name, quantities, found, engine.limits, time.perf_counter() - began)
         diagnostics.warn()
         return Posterior(
             data=data,
             spec=spec,
-            hyper=jax.tree.map(np.asarray, found.hyper),
-            options=np.asarray(data.X[rows]),
-            whitened=found.whitened[..., :m],
+            hyper=found.hyper,
+            options=likelihood.X,
+            whitened=found.whitened,
             log_likelihood=log_likelihood,
             diagnostics=diagnostics,
             likelihood=self.likelihood,

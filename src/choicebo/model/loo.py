@@ -1,36 +1,42 @@
 """Leave-one-out predictive accuracy: Pareto-smoothed importance sampling, and exact refits where that is unreliable.
 
+What is scored is the probability of a choice among all non-empty subsets of the set shown: Theorem 1's mass over these is not
+one, and differs with the number of latent dimensions, so that unnormalised scores could not be compared between models.
+
 A refit leaves one choice out of the likelihood and draws anew from the posterior of the latent values, from the mode that
 all choices gave. The hyperparameters stay: a single choice hardly moves them, and learning them again would cost most of
-a fit. All arrays keep their shapes, so that nothing is compiled twice.
+a fit.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
-from choicebo._compile import jit
-from choicebo._runtime import one_blas_thread
-from choicebo.choices import ChoiceData
-from choicebo.model import inner_loop
-from choicebo.model.batching import Batch, make_batch
-from choicebo.model.engines.base import Learned, ModelSpec, Reporter, settled_types, whiten
-from choicebo.model.engines.gaussian import Gaussian, climb, gaussian_at
+from choicebo.model.covariance import Hyperparameters
+from choicebo.model.engines.base import Basin, Learned, Limits, ModelSpec, Reporter
+from choicebo.model.engines.gaussian import climb, root_of_inverse
 from choicebo.model.engines.hamiltonian import Hamiltonian
-from choicebo.model.kernels import Hyperparameters
+from choicebo.model.engines.whitening import Whitened, Whitener
+from choicebo.model.evaluate import Likelihood
 
 Array = NDArray[np.float64]
 
-KHAT_LIMIT = 0.7
-"""Above this Pareto shape an importance-sampling estimate is not to be trusted (Vehtari, Gelman and Gabry 2017)."""
-_NEWTON_STEPS = 8
+_REFIT = Limits(r_hat=1.1, effective_draws=100.0)
+"""Enough for the average of one probability."""
+
+
+def khat_limit(draws: int) -> float:
+    """Above this Pareto shape an importance-sampling estimate from so many draws is not to be trusted (Vehtari et al. 2024).
+
+    >>> round(khat_limit(320), 3), khat_limit(10_000)
+    (0.601, 0.7)
+    """
+    return min(0.7, 1.0 - 1.0 / float(np.log10(max(draws, 11))))
 
 
 class Loo(NamedTuple):
@@ -40,16 +46,17 @@ class Loo(NamedTuple):
     """Expected log pointwise predictive density, summed over the choices."""
     se: float
     pointwise: Array
-    """(choices,): log-probability of each choice given all others."""
+    """(choices,): log-probability of each choice given all others, among the non-empty subsets of its set."""
     khat: Array
-    """(choices,): Pareto shape of the importance weights; above 0.7 they are unreliable."""
+    """(choices,): Pareto shape of the importance weights; above ``limit`` they are unreliable."""
     refitted: tuple[int, ...] = ()
     """Choices whose value comes from a fit without them, not from importance weights."""
+    limit: float = 0.7
 
     @property
     def unreliable(self) -> tuple[int, ...]:
         """Choices above the limit of k-hat that were not refitted."""
-        return tuple(int(k) for k in np.flatnonzero(self.khat > KHAT_LIMIT) if k not in self.refitted)
+        return tuple(int(k) for k in np.flatnonzero(self.khat > self.limit) if k not in self.refitted)
 
 
 def smoothed_weights(log_likelihood: Array, effective_draws: float) -> tuple[Array, Array]:
@@ -77,86 +84,87 @@ def smoothed_weights(log_likelihood: Array, effective_draws: float) -> tuple[Arr
     return log_weights, khat
 
 
-def summarised(pointwise: Array, khat: Array, refitted: Iterable[int] = ()) -> Loo:
+def leave_one_out(
+    likelihood: Likelihood,
+    spec: ModelSpec,
+    hyper: Hyperparameters,
+    whitened: Array,
+    log_likelihood: Array,
+    effective_draws: float,
+    *,
+    refit_limit: int,
+    seed: int,
+    report: Reporter,
+) -> Loo:
+    """Score every choice by the draws ``whitened: (chains, draws, n_e, m)``, reweighted to those without it.
+
+    At most ``refit_limit`` choices with a poor k-hat are refitted instead, the worst first.
+    """
+    prior = Whitener.of(spec, likelihood).at(hyper)
+    flat = whitened.reshape(-1, *whitened.shape[2:])
+    log_weights, khat = smoothed_weights(log_likelihood, effective_draws)
+    pointwise = np.logaddexp.reduce(log_weights + _scores(likelihood, prior, flat).T, axis=1)
+    limit = khat_limit(len(flat))
+    worst = [int(k) for k in np.argsort(-khat, kind="stable") if khat[k] > limit][: max(refit_limit, 0)]
+    if worst:
+        height = log_likelihood.sum(-1).reshape(-1) - 0.5 * (flat**2).sum((1, 2))
+        refitter = Refitter(likelihood, spec, hyper, prior, flat[height.argmax()])
+        for done, number in enumerate(worst, start=1):
+            pointwise[number] = refitter.log_probability(number, seed)
+            report(f"fitting without choice {number}", done / len(worst))
+    return summarised(pointwise, khat, sorted(worst), limit)
+
+
+def summarised(pointwise: Array, khat: Array, refitted: Iterable[int] = (), limit: float = 0.7) -> Loo:
     """The sum over the choices and its standard error."""
     choices = len(pointwise)
     se = float(np.sqrt(choices * pointwise.var(ddof=1))) if choices > 1 else float("nan")
-    return Loo(float(pointwise.sum()), se, pointwise, khat, tuple(refitted))
+    return Loo(float(pointwise.sum()), se, pointwise, khat, tuple(refitted), limit)
 
 
-@jit("steps", "spec")
-def _surroundings(
-    steps: int, spec: ModelSpec, batch: Batch, hyper: Hyperparameters, v: jax.Array
-) -> tuple[Gaussian, jax.Array]:
-    prior = whiten(spec, batch, hyper)
-    return gaussian_at(spec, batch, prior, climb(spec, batch, prior, v, steps))
-
-
-@jit("spec")
-def _log_probabilities(
-    spec: ModelSpec, batch: Batch, hyper: Hyperparameters, whitened: jax.Array, number: jax.Array
-) -> jax.Array:
-    """Log-likelihood of one choice under each of the whitened draws."""
-    prior = whiten(spec, batch, hyper)
-
-    def one(v: jax.Array) -> jax.Array:
-        return inner_loop.choice_log_likelihoods(prior.latent(v), batch, spec.lapse, nodes=16)[number]
-
-    found: jax.Array = jax.lax.map(one, whitened, batch_size=32)
-    return found
+def _scores(likelihood: Likelihood, prior: Whitened, whitened: Array) -> Array:
+    """Normalised log-probabilities (draws, choices) for ``whitened: (draws, n_e, m)``."""
+    latent = prior.latent(np.moveaxis(whitened, 0, 2).astype(np.float32))
+    return likelihood.normalised_values(np.moveaxis(latent, 2, 0))
 
 
 @dataclasses.dataclass(frozen=True)
 class _Known:
-    """A learner with nothing to learn. Compiled code does not depend on it, hence all of them are equal."""
+    """A learner with nothing to learn."""
 
-    learned: Learned = dataclasses.field(compare=False)
+    learned: Learned
 
     def learn(
-        self, key: jax.Array, spec: ModelSpec, batch: Batch, start: Hyperparameters | None, report: Reporter
+        self,
+        rng: np.random.Generator,
+        spec: ModelSpec,
+        likelihood: Likelihood,
+        start: Hyperparameters | None,
+        report: Reporter,
     ) -> Learned:
         """What is known already."""
         return self.learned
 
 
+@dataclasses.dataclass(frozen=True)
 class Refitter:
     """Fits without one choice, at the hyperparameters of the fit with all of them."""
 
-    def __init__(self, data: ChoiceData, likelihood: str, spec: ModelSpec, hyper: Hyperparameters, v: Array) -> None:
-        """``v: (n_e, options)``, whitened values near the mode to climb from."""
-        padded, _ = make_batch(data, likelihood)
-        self._batch: Batch = jax.tree.map(jnp.asarray, padded)
-        self._spec = spec
-        self._hyper: Hyperparameters = settled_types(hyper)
-        start = np.zeros((v.shape[0], self._batch.X.shape[0]))
-        start[:, : v.shape[1]] = v
-        self._start = jnp.asarray(start)
+    likelihood: Likelihood
+    spec: ModelSpec
+    hyper: Hyperparameters
+    prior: Whitened
+    v: Array
+    """(n_e, m): whitened values near the mode to climb from."""
 
     def log_probability(self, number: int, seed: int = 0) -> float:
         """Log-probability of a choice given all others, by Hamiltonian Monte Carlo without it."""
-        spec, hyper = self._spec, self._hyper
-        rest = without_choice(self._batch, number)
-        with one_blas_thread():
-            gaussian, evidence = _surroundings(_NEWTON_STEPS, spec, rest, hyper, self._start)
-            learned = Learned(hyper, gaussian.centre, gaussian.transform, float(evidence), np.zeros(1))
-            key = jax.random.fold_in(jax.random.key(seed), number)
-            fit = Hamiltonian(learner=_Known(learned)).fit(key, spec, rest, None, Reporter())
-            draws = jnp.asarray(fit.whitened.reshape(-1, *fit.whitened.shape[2:]))
-            log_p = np.asarray(
-                _log_probabilities(spec, self._batch, hyper, draws, jnp.asarray(number)), dtype=np.float64
-            )
+        rest = self.likelihood.without(number)
+        mode = climb(rest, self.prior, self.v)
+        basin = Basin(mode.v, root_of_inverse(mode.factor), mode.log_evidence)
+        learner = _Known(Learned(self.hyper, (basin,), np.zeros(1)))
+        engine = Hamiltonian(_REFIT, groups=1, most_draws=100, learner=learner)
+        fit = engine.fit(np.random.default_rng([seed, number]), self.spec, rest, None, Reporter())
+        draws = fit.whitened.reshape(-1, *fit.whitened.shape[2:])
+        log_p = _scores(self.likelihood.only(number), self.prior, draws)[:, 0]
         return float(np.logaddexp.reduce(log_p) - np.log(len(log_p)))
-
-
-def without_choice(batch: Batch, number: int) -> Batch:
-    """The batch with one choice taken out of the likelihood, in arrays of the same shapes."""
-
-    def muted(events: Any) -> Any:
-        return events._replace(weight=jnp.where(events.choice == number, 0.0, events.weight))
-
-    return batch._replace(
-        rejections=tuple(muted(group) for group in batch.rejections),
-        coexistences=muted(batch.coexistences),
-        contests=None if batch.contests is None else muted(batch.contests),
-        choice_used=batch.choice_used.at[number].set(False),
-    )

@@ -15,13 +15,15 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import solve_triangular
 
 from choicebo import pareto
+from choicebo._runtime import one_blas_thread
 from choicebo.choices import ChoiceData
 from choicebo.errors import InvalidInput
 from choicebo.model.choice_table import MAX_SET, choice_table, subset_of_code
 from choicebo.model.diagnostics import Diagnostics
 from choicebo.model.engines.base import ModelSpec, ProgressCallback, Reporter
-from choicebo.model.kernels import JITTER, Hyperparameters, mixing, option_covariance, safe_cholesky
-from choicebo.model.loo import KHAT_LIMIT, Loo, Refitter, smoothed_weights, summarised
+from choicebo.model.covariance import JITTER, Hyperparameters, mixing, option_covariance, safe_cholesky
+from choicebo.model.evaluate import Likelihood
+from choicebo.model.loo import Loo, leave_one_out
 
 Array = NDArray[np.float64]
 
@@ -209,25 +211,24 @@ class Posterior:
         return np.flatnonzero(probability >= min(threshold, probability.max()))
 
     def loo(self, refit_limit: int = 10, *, seed: int = 0, progress: ProgressCallback | None = None) -> Loo:
-        """Leave-one-out predictive accuracy of the choices: PSIS-LOO, and exact refits where its k-hat exceeds 0.7.
+        """Leave-one-out predictive accuracy of the choices: PSIS-LOO, and exact refits where its k-hat is too large.
 
         At most ``refit_limit`` choices are refitted, the worst first; ``progress(stage, fraction)`` is called after each
         and stops by returning ``False``. A refit draws anew from the latent values without the choice, at the same
-        hyperparameters.
+        hyperparameters. Probabilities are normalised over the subsets of each set.
         """
-        log_weights, khat = smoothed_weights(self.log_likelihood, self.diagnostics.effective_sample_size)
-        log_p = self.log_likelihood.reshape(log_weights.shape[::-1]).T
-        pointwise = np.logaddexp.reduce(log_weights + log_p, axis=1)
-        worst = [int(k) for k in np.argsort(-khat, kind="stable") if khat[k] > KHAT_LIMIT][: max(refit_limit, 0)]
-        if worst:
-            report = Reporter(progress)
-            height = self.log_likelihood.sum(-1) - 0.5 * (self.whitened**2).sum((2, 3))
-            highest = self.whitened[np.unravel_index(height.argmax(), height.shape)]
-            refitter = Refitter(self.data, self.likelihood, self.spec, self.hyper, highest)
-            for done, number in enumerate(worst, start=1):
-                pointwise[number] = refitter.log_probability(number, seed)
-                report(f"fitting without choice {number}", done / len(worst))
-        return summarised(pointwise, khat, sorted(worst))
+        with one_blas_thread():
+            return leave_one_out(
+                Likelihood.of(self.data, self.likelihood, self.spec.lapse),
+                self.spec,
+                self.hyper,
+                self.whitened,
+                self.log_likelihood,
+                self.diagnostics.effective_sample_size,
+                refit_limit=refit_limit,
+                seed=seed,
+                report=Reporter(progress),
+            )
 
     def _conditional_mean(self, points: Array, chosen: Any = slice(None)) -> tuple[Array, list[Array]]:
         """Means of the independent parts given each chosen draw, (draws, n, n_e), and ``L^-1 k(options, points)`` of each."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from choicebo.errors import InvalidInput
-from choicebo.model.engines.base import Engine, Fit, ModelSpec, Reporter
+from choicebo.model.engines.base import Engine, Fit, Limits, ModelSpec, Reporter
 from choicebo.model.engines.elliptical import Elliptical
 from choicebo.model.engines.hamiltonian import Hamiltonian
 from choicebo.model.engines.laplace import Laplace
@@ -23,6 +23,7 @@ __all__ = [
     "Fit",
     "Hamiltonian",
     "Laplace",
+    "Limits",
     "ModelSpec",
     "Reporter",
     "Variational",

@@ -1,75 +1,69 @@
-"""Elliptical slice sampling (blackjax) on the whitened prior, as in the paper; no gradients, no tuning.
+"""Elliptical slice sampling on the whitened prior, as in the paper; no gradients, no tuning.
 
 Murray, Adams and MacKay 2010. Kept because it is the paper's sampler and an independent check on ``hmc``: it needs
-many more transitions for an effective draw.
+many more transitions for an effective draw. Chains are the lanes of the compiled likelihood.
 """
 
 from __future__ import annotations
 
 import dataclasses
 
-import blackjax
-import jax
-import jax.numpy as jnp
 import numpy as np
-from blackjax.mcmc.elliptical_slice import EllipSliceState
+from numpy.typing import NDArray
 
-from choicebo._compile import jit
 from choicebo.errors import InvalidInput
-from choicebo.model import inner_loop
-from choicebo.model.batching import Batch
-from choicebo.model.engines.base import Fit, Learner, ModelSpec, Reporter, Whitened, whiten
+from choicebo.model.covariance import Hyperparameters
+from choicebo.model.engines.base import Fit, Learner, Limits, ModelSpec, Reporter
+from choicebo.model.engines.hamiltonian import first_values
 from choicebo.model.engines.laplace import Laplace
-from choicebo.model.kernels import Hyperparameters
+from choicebo.model.engines.whitening import Whitened, Whitener
+from choicebo.model.evaluate import Likelihood
+from choicebo.model.native import LANES
+
+Array = NDArray[np.float64]
+Singles = NDArray[np.float32]
 
 
-@jit("engine", "spec")
-def _run(
-    engine: Elliptical,
-    spec: ModelSpec,
-    batch: Batch,
-    prior: Whitened,
-    states: EllipSliceState,
-    key: jax.Array,
-) -> tuple[EllipSliceState, jax.Array]:
-    """One draw from each chain, ``thin`` transitions after the last; returns whitened values (chains, n_e, options)."""
-    shape = prior.factors.shape[:2]
-    size = shape[0] * shape[1]
-    kernel = blackjax.elliptical_slice.build_kernel(jnp.ones(size), jnp.zeros(size))
-
-    def density(v: jax.Array) -> jax.Array:
-        value = inner_loop.log_likelihood(prior.latent(v.reshape(shape)), batch, spec.lapse)
-        # blackjax compares with <=, which a NaN passes: it would be accepted.
-        return jnp.where(jnp.isnan(value), -jnp.inf, value)
-
-    def one(key: jax.Array, state: EllipSliceState) -> EllipSliceState:
-        state = state._replace(logdensity=density(state.position))
-
-        def step(state: EllipSliceState, key: jax.Array) -> tuple[EllipSliceState, None]:
-            return kernel(key, state, density)[0], None
-
-        return jax.lax.scan(step, state, jax.random.split(key, engine.thin))[0]
-
-    states = jax.vmap(one)(jax.random.split(key, engine.chains), states)
-    return states, states.position.reshape(engine.chains, *shape)
+def transition(
+    rng: np.random.Generator, likelihood: Likelihood, prior: Whitened, v: Singles, height: Array
+) -> tuple[Singles, Array]:
+    """One transition of every chain: ``v: (n_e, m, LANES)`` and the log-likelihood there, (LANES,)."""
+    other = rng.standard_normal(v.shape, dtype=np.float32)
+    threshold = height + np.log(rng.random(LANES))
+    angle = rng.uniform(0.0, 2.0 * np.pi, LANES)
+    low, high = angle - 2.0 * np.pi, angle.copy()
+    ends, end_height = v.copy(), height.copy()
+    waiting = np.ones(LANES, dtype=bool)
+    while waiting.any():
+        proposed = v * np.cos(angle, dtype=np.float32) + other * np.sin(angle, dtype=np.float32)
+        value, _ = likelihood.value_and_gradient(prior.latent(proposed.astype(np.float32)))
+        # A bracket that has shrunk to nothing is back where it began.
+        taken = waiting & ((value > threshold) | (high - low < 1e-6))
+        ends[..., taken], end_height[taken] = proposed[..., taken], value[taken]
+        waiting &= ~taken
+        below = angle < 0.0
+        low, high = np.where(below, angle, low), np.where(below, high, angle)
+        angle = np.where(waiting, rng.uniform(low, high), angle)
+    return ends, end_height
 
 
 @dataclasses.dataclass(frozen=True)
 class Elliptical:
-    """The ``ess`` engine."""
+    """The ``ess`` engine: sixteen chains."""
 
-    chains: int = 8
     draws: int = 50
     """Per chain, each ``thin`` transitions after the last."""
     warm_up: int = 20
     """Thrown away at the start of each chain, in units of ``thin`` transitions."""
     thin: int = 10
+    limits: Limits = Limits()
+    """Below these the diagnostics say so."""
     learner: Learner = Laplace()
     """Finds the hyperparameters and the starting points; ``Variational()`` is the paper's."""
 
     def __post_init__(self) -> None:
-        if min(self.chains, self.thin) < 1 or self.draws < 4 or self.warm_up < 0:
-            raise InvalidInput("ess needs at least 1 chain, thin of at least 1, 4 draws and no negative warm-up")
+        if self.thin < 1 or self.draws < 4 or self.warm_up < 0:
+            raise InvalidInput("ess needs thin of at least 1, 4 draws and no negative warm-up")
 
     @property
     def name(self) -> str:
@@ -77,20 +71,25 @@ class Elliptical:
         return "ess"
 
     def fit(
-        self, key: jax.Array, spec: ModelSpec, batch: Batch, start: Hyperparameters | None, report: Reporter
+        self,
+        rng: np.random.Generator,
+        spec: ModelSpec,
+        likelihood: Likelihood,
+        start: Hyperparameters | None,
+        report: Reporter,
     ) -> Fit:
         """Learn the hyperparameters, then draw."""
-        key_learn, key_start, key_run = jax.random.split(key, 3)
-        learned = self.learner.learn(key_learn, spec, batch, start, report.part(0.0, 0.3))
-        prior = whiten(spec, batch, learned.hyper)
-        noise = jax.random.normal(key_start, (self.chains, learned.centre.size))
-        position = learned.centre.reshape(-1) + noise @ learned.transform.T
-        states = EllipSliceState(position, jnp.zeros(self.chains))
+        learned = self.learner.learn(rng, spec, likelihood, start, report.part(0.0, 0.3))
+        prior = Whitener.of(spec, likelihood).at(learned.hyper)
+        v = first_values(rng, learned.basins)
+        height, _ = likelihood.value_and_gradient(prior.latent(v))
         found = []
         total = self.warm_up + self.draws
-        for done, step_key in enumerate(jax.random.split(key_run, total)):
-            states, whitened = _run(self, spec, batch, prior, states, step_key)
+        for done in range(total):
+            for _ in range(self.thin):
+                v, height = transition(rng, likelihood, prior, v, height)
             if done >= self.warm_up:
-                found.append(np.asarray(whitened))
+                found.append(np.moveaxis(v, 2, 0))
             report("drawing", 0.3 + 0.7 * (done + 1) / total)
-        return Fit(learned.hyper, np.stack(found, axis=1), learned.log_evidence, learned.trace)
+        whitened = np.stack(found, axis=1).astype(np.float64)
+        return Fit(learned.hyper, whitened, learned.basins[0].log_evidence, learned.trace)

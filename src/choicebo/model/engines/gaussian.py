@@ -1,124 +1,148 @@
-"""Gaussians over the whitened values, with the likelihood's exact curvature: Laplace's approximation, and HMC's coordinates."""
+"""Gaussians over the whitened values, with the likelihood's curvature: Laplace's approximation, and HMC's coordinates."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-import jax
-import jax.numpy as jnp
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_solve, cholesky, eigh, solve_triangular
+from scipy.linalg.lapack import spotri
 
-from choicebo.model.batching import Batch
-from choicebo.model.curvature import curvature
-from choicebo.model.engines.base import ModelSpec, Whitened, log_posterior
+from choicebo.model.engines.whitening import Whitened
+from choicebo.model.evaluate import Likelihood
+from choicebo.model.native import LANES
+
+Array = NDArray[np.float64]
+Singles = NDArray[np.float32]
 
 _LEAST_PRECISION = 0.2
 """The prior alone has precision 1. Lapses make the posterior other than log-concave; no direction gets wider than this."""
+_STEP_LENGTHS = np.array([1.0, 0.7, 0.5, 0.35, 0.25, 0.18, 0.12, 0.08, 0.05, 0.035, 0.025, 0.015, 0.01, 0.005, 0.002, 0.001])
+"""Shares of a Newton step that are tried, one a lane: a full one may overshoot, because lapses make the posterior other than
+log-concave."""
+_STEPS_PER_CURVATURE = 3
+_NEAR = 0.05
+"""A curvature is the mode's if it was found where a step promised less, in nats."""
+_ENOUGH = 1e-3
+"""Steps that promise less are not taken, in nats: the likelihood has single precision."""
 
 
-_ROUNDING = 1e-3
-"""Differences of the log-posterior below this are no reason to refuse a step: the likelihood has single precision."""
+class Mode(NamedTuple):
+    """A point near the mode of the posterior, and the curvature around it."""
 
-_STEP_LENGTHS = (1.0, 0.5, 0.2, 0.05)
-"""Shares of a Newton step that are tried: a full one may overshoot, because lapses make the posterior other than log-concave."""
+    v: Array
+    """(n_e, m)"""
+    height: float
+    """The log-posterior there."""
+    factor: Singles
+    """Lower Cholesky factor of the precision."""
+    gain: float
+    """What a further step promises: half the squared length of the slope in the metric of the precision."""
 
-
-class Gaussian(NamedTuple):
-    """A normal distribution over the whitened values: ``v = centre + transform @ w`` with ``w`` standard normal."""
-
-    centre: jax.Array
-    """(n_e, options)"""
-    transform: jax.Array
-    """(n_e options, n_e options)"""
-
-    def draw(self, w: jax.Array) -> jax.Array:
-        """Whitened values (n_e, options) from ``w: (n_e options,)``."""
-        return self.centre + (self.transform @ w).reshape(self.centre.shape)
+    @property
+    def log_evidence(self) -> float:
+        """Laplace's approximation at fixed hyperparameters."""
+        return self.height - log_determinant(self.factor)
 
 
-def precision_at(spec: ModelSpec, batch: Batch, prior: Whitened, v: jax.Array) -> jax.Array:
-    """Negative Hessian of the log-posterior at whitened values ``v``, in single precision."""
-    n_e, options = v.shape
-    factors = prior.factors.astype(jnp.float32)
-    curved = curvature(prior.latent(v), batch, spec.lapse).reshape(n_e, options, n_e, options)
-    mixing = prior.mixing.astype(jnp.float32)
-    curved = jnp.einsum("ad,ambn,be->dmen", mixing, curved, mixing)
+def log_posterior(likelihood: Likelihood, prior: Whitened, v: Array) -> tuple[Array, Array]:
+    """Log-density of whitened values ``v: (n_e, m, LANES)`` given the choices, up to a constant, and its gradient."""
+    value, gradient = likelihood.value_and_gradient(prior.latent(v.astype(np.float32)))
+    return value - 0.5 * (v * v).sum((0, 1)), prior.pulled(gradient) - v
+
+
+def precision_at(likelihood: Likelihood, prior: Whitened, v: Array) -> Singles:
+    """Negative Hessian of the log-posterior at whitened values ``v: (n_e, m)``, in single precision."""
+    n_e, m = v.shape
+    latent = prior.latent(v[..., None].astype(np.float32))[..., 0]
+    return whitened_precision(prior, likelihood.curvature(latent), n_e, m)
+
+
+def whitened_precision(prior: Whitened, curvature: Singles, n_e: int, m: int) -> Singles:
+    """The precision of the whitened values, from the likelihood's curvature by the latent ones, (n_e m, n_e m)."""
+    curved = curvature.reshape(n_e, m, n_e, m)
+    if n_e > 1:
+        curved = np.einsum("ad,ambn->dmbn", prior.mixing, curved, optimize=True)
+        curved = np.einsum("dmbn,be->dmen", curved, prior.mixing, optimize=True)
+    else:
+        curved = curved * prior.mixing[0, 0] ** 2
+    result = np.empty((n_e, m, n_e, m), dtype=np.float32)
     # Block by block: the factors of different latent dimensions do not mix.
-    rows = [[factors[d].T @ curved[d, :, e] @ factors[e] for e in range(n_e)] for d in range(n_e)]
-    return jnp.eye(v.size, dtype=jnp.float32) + jnp.block(rows)
+    for d in range(n_e):
+        for e in range(d + 1):
+            result[d, :, e] = prior.factors[d].T @ np.ascontiguousarray(curved[d, :, e]) @ prior.factors[e]
+            if e < d:
+                result[e, :, d] = result[d, :, e].T
+    flat = result.reshape(n_e * m, n_e * m)
+    flat[np.arange(n_e * m), np.arange(n_e * m)] += 1.0
+    return flat
 
 
-def precision_factor(precision: jax.Array, reflect: bool = False) -> jax.Array:
+def precision_factor(precision: Singles, reflect: bool = False) -> Singles:
     """Lower Cholesky factor of the precision, its eigenvalues raised to the least one allowed where they are below.
 
     With ``reflect`` the negative ones change their sign first: what suits a Newton step away from a saddle.
     """
-    identity = jnp.eye(len(precision), dtype=precision.dtype)
-
-    def raised() -> jax.Array:
-        values, vectors = jnp.linalg.eigh(precision)
-        values = jnp.maximum(jnp.abs(values) if reflect else values, _LEAST_PRECISION)
-        result: jax.Array = (vectors * values) @ vectors.T
-        return result
-
-    # A Cholesky factor tells whether there is anything to raise, at a fraction of the price of the eigenvalues.
-    excess = jnp.linalg.cholesky(precision - _LEAST_PRECISION * identity)
-    factor: jax.Array = jnp.linalg.cholesky(jax.lax.cond(jnp.isnan(excess).any(), raised, lambda: precision))
+    try:
+        # Tells whether there is anything to raise, at a fraction of the price of the eigenvalues.
+        least = precision.copy()
+        least[np.diag_indices(len(least))] -= _LEAST_PRECISION
+        cholesky(least, lower=True, overwrite_a=True, check_finite=False)
+    except np.linalg.LinAlgError:
+        values, vectors = eigh(precision, check_finite=False)
+        values = np.maximum(np.abs(values) if reflect else values, _LEAST_PRECISION)
+        precision = (vectors * values) @ vectors.T
+    factor: Singles = cholesky(precision, lower=True, check_finite=False)
     return factor
 
 
-class NewtonStep(NamedTuple):
-    """What a step found."""
+def climb(
+    likelihood: Likelihood, prior: Whitened, v: Array, factor: Singles | None = None, most: int = 8
+) -> Mode:
+    """Newton steps from ``v: (n_e, m)`` to the mode, until the curvature is the one there, or after ``most`` of them were found.
 
-    v: jax.Array
-    """Where it led."""
-    height: jax.Array
-    """The log-posterior where it began."""
-    factor: jax.Array
-    """Of the precision there."""
-
-
-def newton_step(spec: ModelSpec, batch: Batch, prior: Whitened, v: jax.Array) -> NewtonStep:
-    """A Newton step towards the mode, shortened if that leads higher."""
-
-    def height(v: jax.Array) -> jax.Array:
-        return log_posterior(spec, batch, prior, v)
-
-    here, slope = jax.value_and_grad(height)(v)
-    factor = precision_factor(precision_at(spec, batch, prior, v), reflect=True)
-    move = jax.scipy.linalg.cho_solve((factor, True), slope.reshape(-1).astype(jnp.float32)).reshape(v.shape)
-    lengths = jnp.asarray(_STEP_LENGTHS, dtype=v.dtype)
-    heights = jax.vmap(lambda length: height(v + length * move))(lengths)
-    heights = jnp.where(jnp.isnan(heights), -jnp.inf, heights)
-    best = jnp.argmax(heights)
-    length = jnp.where(heights[best] > here - _ROUNDING, lengths[best], 0.0)
-    return NewtonStep((v + length * move).astype(v.dtype), here, factor)
-
-
-def climb(spec: ModelSpec, batch: Batch, prior: Whitened, v: jax.Array, steps: int) -> jax.Array:
-    """Newton steps towards the mode."""
-    return jax.lax.scan(lambda v, _: (newton_step(spec, batch, prior, v).v, None), v, None, length=steps)[0]
-
-
-def gaussian_at(spec: ModelSpec, batch: Batch, prior: Whitened, v: jax.Array) -> tuple[Gaussian, jax.Array]:
-    """The Gaussian centred at ``v`` with the posterior's curvature there, and Laplace's approximation of the evidence."""
-    factor = precision_factor(precision_at(spec, batch, prior, v))
-    evidence = log_posterior(spec, batch, prior, v) - jnp.log(jnp.diag(factor)).sum()
-    return Gaussian(v, root_of_inverse(factor)), evidence
+    With each curvature a few steps are taken, since finding it is what costs; ``factor`` is one to begin with, found nearby.
+    """
+    value, slope = log_posterior(likelihood, prior, np.repeat(v[..., None], LANES, axis=2))
+    height, uphill, gain = float(value[0]), slope[..., 0], np.inf
+    found = 0
+    while True:
+        first_gain = None
+        for _ in range(_STEPS_PER_CURVATURE if factor is not None else 0):
+            move = cho_solve((factor, True), uphill.reshape(-1).astype(np.float32), check_finite=False)
+            gain = 0.5 * float(uphill.reshape(-1) @ move)
+            first_gain = gain if first_gain is None else first_gain
+            if gain < _ENOUGH:
+                break
+            moved = v[..., None] + move.reshape(*v.shape, 1) * _STEP_LENGTHS
+            value, slope = log_posterior(likelihood, prior, moved)
+            best = int(np.nan_to_num(value, nan=-np.inf).argmax())
+            if not value[best] > height:
+                break
+            v, height, uphill = moved[..., best], float(value[best]), slope[..., best]
+            if best > 3:  # the curvature is another one here
+                break
+        if found == most or (found > 0 and first_gain is not None and first_gain < _NEAR):
+            return Mode(v, height, factor, gain)
+        factor = precision_factor(precision_at(likelihood, prior, v), reflect=True)
+        found += 1
 
 
-def averaged(
-    spec: ModelSpec, batch: Batch, prior: Whitened, gaussian: Gaussian, key: jax.Array, draws: int
-) -> Gaussian:
-    """The Gaussian with the posterior's curvature averaged over some draws: nearer to its spread than at one point."""
-    half = jax.random.normal(key, (-(-draws // 2), gaussian.centre.size), dtype=gaussian.transform.dtype)
-    points = jax.vmap(gaussian.draw)(jnp.concatenate([half, -half])[:draws])
-    precision = jax.lax.map(lambda v: precision_at(spec, batch, prior, v), points).mean(0)
-    return Gaussian(points.mean(0), root_of_inverse(precision_factor(precision)))
+def covariance_of(factor: Singles) -> Singles:
+    """The inverse of the precision with that lower Cholesky factor."""
+    inverse, _ = spotri(factor, lower=1)
+    return np.asarray(np.tril(inverse) + np.tril(inverse, -1).T)
 
 
-def root_of_inverse(factor: jax.Array) -> jax.Array:
+def log_determinant(factor: Singles) -> float:
+    """Half the logarithm of the precision's determinant."""
+    return float(np.log(np.diag(factor), dtype=np.float64).sum())
+
+
+def root_of_inverse(factor: Singles) -> Singles:
     """A square root of the covariance, from the Cholesky factor of the precision."""
-    root: jax.Array = jax.scipy.linalg.solve_triangular(
-        factor, jnp.eye(len(factor), dtype=factor.dtype), lower=True, trans="T"
+    root: Singles = solve_triangular(
+        factor, np.eye(len(factor), dtype=factor.dtype), lower=True, trans="T", check_finite=False
     )
     return root

@@ -1,180 +1,149 @@
-"""Hamiltonian Monte Carlo (blackjax) at learned hyperparameters.
+"""Hamiltonian Monte Carlo at learned hyperparameters, sixteen chains at a time.
 
-The posterior is sampled in coordinates in which it is nearly a standard normal: whitened by the prior, centred near
-the mode, and rotated and scaled by the curvature around it. A few steps then give a nearly independent
-draw.
+The posterior of the whitened values is sampled with its precision around the mode as the mass matrix, which makes it nearly a
+standard normal: a few steps then give a nearly independent draw. Chains are the lanes of the compiled likelihood.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import blackjax
-import jax
-import jax.numpy as jnp
 import numpy as np
-from blackjax.mcmc.hmc import HMCState
-from blackjax.mcmc.integrators import IntegratorState, mclachlan_coefficients
+from numpy.typing import NDArray
+from scipy.special import ndtri
 
-from choicebo._compile import jit
 from choicebo._runtime import in_parallel
 from choicebo.errors import InvalidInput
-from choicebo.model.batching import Batch
-from choicebo.model.engines.base import (
-    Fit,
-    Learner,
-    ModelSpec,
-    Reporter,
-    Whitened,
-    log_posterior,
-    settled_types,
-    single,
-    whiten,
-)
-from choicebo.model.engines.gaussian import Gaussian, averaged
+from choicebo.model.convergence import least_effective, margin_pairs, worst_r_hat
+from choicebo.model.covariance import Hyperparameters
+from choicebo.model.engines.base import Basin, Fit, Learner, Limits, ModelSpec, Reporter
+from choicebo.model.engines.gaussian import covariance_of, log_posterior, precision_at, precision_factor
 from choicebo.model.engines.laplace import Laplace
-from choicebo.model.kernels import Hyperparameters
+from choicebo.model.engines.whitening import Whitened, Whitener
+from choicebo.model.evaluate import Likelihood
+from choicebo.model.native import LANES
 
-_PIECE = 10
-"""Transitions of one compiled program, which warm-up and sampling share: between them a fit can report and be interrupted."""
+Array = NDArray[np.float64]
+Singles = NDArray[np.float32]
 
-
-class _Coordinates(NamedTuple):
-    """In single precision."""
-
-    prior: Whitened
-    gaussian: Gaussian
-
-
-@jit("spec", "draws")
-def _coordinates(
-    spec: ModelSpec, batch: Batch, hyper: Hyperparameters, gaussian: Gaussian, key: jax.Array, draws: int
-) -> _Coordinates:
-    prior: Whitened = single(whiten(spec, batch, hyper))
-    return _Coordinates(prior, averaged(spec, batch, prior, single(gaussian), key, draws))
-
-
-class _Chains(NamedTuple):
-    states: HMCState
-    log_step: jax.Array
-    """Logarithm of the step size."""
-    adaptations: jax.Array
-    """How often it was adapted."""
-
-
-class _Tuning(NamedTuple):
-    """Settings that are numbers for the compiled program, so that changing them compiles nothing."""
-
-    trajectory: jax.Array
-    most_steps: jax.Array
-    target: jax.Array
-
-
-@jit("spec", "steps")
-def _run(
-    spec: ModelSpec,
-    batch: Batch,
-    coordinates: _Coordinates,
-    chains: _Chains,
-    tuning: _Tuning,
-    adapting: jax.Array,
-    key: jax.Array,
-    steps: int,
-) -> tuple[_Chains, tuple[jax.Array, jax.Array, jax.Array]]:
-    """``steps`` transitions of every chain; one program serves warm-up (``adapting``) and sampling.
-
-    Returns whitened values (steps, chains, n_e, options), acceptance rates and divergences (steps, chains).
-    """
-
-    def density(w: jax.Array) -> jax.Array:
-        return log_posterior(spec, batch, coordinates.prior, coordinates.gaussian.draw(w))
-
-    kernel = blackjax.hmc.build_kernel(integrator=_two_stage)
-    inverse_mass = jnp.ones(coordinates.gaussian.centre.size, dtype=jnp.float32)
-
-    def step(chains: _Chains, key: jax.Array) -> tuple[_Chains, tuple[jax.Array, jax.Array, jax.Array]]:
-        key_length, key_move = jax.random.split(key)
-        # Trajectories of different lengths: no quantity can have a period that they all hit.
-        length = tuning.trajectory * jax.random.uniform(key_length, (), minval=_SHORTEST, maxval=2.0 - _SHORTEST)
-        count = jnp.clip(jnp.ceil(length / jnp.exp(chains.log_step)), 1, tuning.most_steps).astype(jnp.int32)
-        size = jnp.minimum(length / count, jnp.exp(chains.log_step)).astype(jnp.float32)
-        states, info = jax.vmap(lambda key, state: kernel(key, state, density, size, inverse_mass, count))(
-            jax.random.split(key_move, len(chains.states.position)), chains.states
-        )
-        acceptance = jnp.where(jnp.isfinite(info.acceptance_rate), info.acceptance_rate, 0.0)
-        suited = jnp.log(size) + _step_correction(acceptance.mean(), tuning.target)
-        gain = 1.0 / jnp.maximum(chains.adaptations - 2.0, 1.0)
-        log_step = jnp.where(adapting, chains.log_step + gain * (suited - chains.log_step), chains.log_step)
-        whitened = jax.vmap(coordinates.gaussian.draw)(states.position)
-        return _Chains(states, log_step, chains.adaptations + adapting), (whitened, acceptance, info.is_divergent)
-
-    return jax.lax.scan(step, chains, jax.random.split(key, steps))
-
-
-def _two_stage(log_density: Callable[[jax.Array], jax.Array], kinetic_energy: Any) -> Callable[..., IntegratorState]:
-    """McLachlan's integrator: a step costs two gradients and goes far further than two leapfrog steps for the same error.
-
-    blackjax has it too, with the gradient written out twice; in a loop it is compiled once. Unit masses.
-    """
-    value_and_slope = jax.value_and_grad(log_density)
-    outer, half, inner = mclachlan_coefficients[:3]
-
-    def step(state: IntegratorState, size: jax.Array) -> IntegratorState:
-        def stage(state: IntegratorState, push: jax.Array) -> tuple[IntegratorState, None]:
-            position = state.position + half * size * state.momentum
-            value, slope = value_and_slope(position)
-            return IntegratorState(position, state.momentum + push * size * slope, value, slope), None
-
-        pushed = state._replace(momentum=state.momentum + outer * size * state.logdensity_grad)
-        return jax.lax.scan(stage, pushed, jnp.array([inner, outer], dtype=size.dtype))[0]
-
-    return step
-
-
+_OUTER, _INNER = 0.1931833275037836, 0.6136333449924328
+"""Shares of a step's push at its ends and in its middle: McLachlan's integrator, whose step costs two gradients and goes far
+further than two leapfrog steps for the same error."""
 _SHORTEST = 0.6
-"""Share of the mean length that a trajectory has at least."""
+"""Share of the mean length that a trajectory has at least: lengths differ, so that no quantity has a period that they all hit."""
+_DIVERGED = 1000.0
+"""An energy error beyond this means that the integration failed."""
+_KEPT = 640
+"""Draws that the posterior holds at the most, of both groups of chains together; more were only needed to converge."""
 
 
-def _step_correction(acceptance: jax.Array, target: jax.Array) -> jax.Array:
+class Target(NamedTuple):
+    """What is sampled, and the mass matrix."""
+
+    likelihood: Likelihood
+    prior: Whitened
+    factor: Singles
+    """(n_e m, n_e m): lower Cholesky factor of the mass matrix."""
+    inverse: Singles
+    """(n_e m, n_e m): inverse of the mass matrix."""
+
+
+class Chains(NamedTuple):
+    """States of sixteen chains."""
+
+    v: Singles
+    """(n_e, m, LANES)"""
+    height: Array
+    """(LANES,): log-posterior."""
+    slope: Singles
+    """(n_e, m, LANES)"""
+
+
+class Transition(NamedTuple):
+    """What happened in one transition, (LANES,) each."""
+
+    acceptance: Array
+    diverged: NDArray[np.bool_]
+
+
+def begin(target: Target, v: Singles) -> Chains:
+    """Chains at ``v: (n_e, m, LANES)``."""
+    height, slope = log_posterior(target.likelihood, target.prior, v)
+    return Chains(v, height, slope.astype(np.float32))
+
+
+def integrate(target: Target, chains: Chains, momentum: Singles, size: float, steps: int) -> tuple[Chains, Singles]:
+    """Follow the Hamiltonian flow; returns where it leads, and the momentum there, ``(n_e m, LANES)``."""
+    shape = chains.v.shape
+    outer, inner, half = (np.float32(share * size) for share in (_OUTER, _INNER, 0.5))
+    v, height, slope = chains
+    momentum = momentum + outer * slope.reshape(momentum.shape)
+    for step in range(steps):
+        for push in (inner, outer if step == steps - 1 else 2 * outer):
+            v = v + half * (target.inverse @ momentum).reshape(shape)
+            height, slope = log_posterior(target.likelihood, target.prior, v)
+            momentum = momentum + push * slope.astype(np.float32).reshape(momentum.shape)
+    return Chains(v, height, slope.astype(np.float32)), momentum
+
+
+def transition(
+    rng: np.random.Generator, target: Target, chains: Chains, size: float, steps: int
+) -> tuple[Chains, Transition]:
+    """One transition of every chain."""
+    noise = rng.standard_normal((len(target.factor), LANES), dtype=np.float32)
+    momentum = target.factor @ noise
+    proposed, end = integrate(target, chains, momentum, size, steps)
+    before = chains.height - 0.5 * (noise * noise).sum(0, dtype=np.float64)
+    after = proposed.height - 0.5 * (end * (target.inverse @ end)).sum(0, dtype=np.float64)
+    error = np.nan_to_num(before - after, nan=np.inf)
+    acceptance = np.exp(-np.maximum(error, 0.0))
+    taken = rng.random(LANES) < acceptance
+    parts = (np.where(taken, new, old) for new, old in zip(proposed, chains, strict=True))
+    return Chains(*parts), Transition(acceptance, error > _DIVERGED)
+
+
+def step_correction(acceptance: float, target: float) -> float:
     """By how much to change the logarithm of a step with that mean acceptance to get the target.
 
     The energy error is nearly normal with a variance of twice its mean ``e``, and ``e`` grows as the fourth power of the step
     (Beskos et al. 2013): the acceptance is ``2 Phi(-sqrt(e / 2))``.
     """
-
-    def root_of_error(rate: jax.Array) -> jax.Array:
-        return -jax.scipy.special.ndtri(0.5 * rate)
-
-    ratio = root_of_error(target) / root_of_error(jnp.clip(acceptance.astype(jnp.float64), 0.01, 0.99))
-    return jnp.clip(0.5 * jnp.log(ratio), -1.0, 0.5)
+    ratio = ndtri(0.5 * target) / ndtri(0.5 * min(max(acceptance, 0.01), 0.99))
+    return float(np.clip(0.5 * np.log(ratio), -1.0, 0.5))
 
 
 @dataclasses.dataclass(frozen=True)
 class Hamiltonian:
     """The ``hmc`` engine."""
 
-    chains: int = 8
-    draws: int = 40
-    """Per chain."""
+    limits: Limits = Limits()
+    """Draws are made until these are met, ..."""
+    most_draws: int = 400
+    """... up to so many of each chain."""
+    draws: int = 20
+    """Of each chain, before the limits are first looked at, and between two looks."""
+    groups: int = 2
+    """Of sixteen chains each; they run at the same time where there are processors for it."""
     warm_up: int = 10
     """Transitions per chain that tune the step size and are thrown away."""
     trajectory: float = 2.0
-    """Mean length of a trajectory. In the coordinates a quarter turn of a standard normal, after which a draw is
-    independent of the one before, is 1.6; the posterior is wider than that in some directions."""
+    """Mean length of a trajectory. A quarter turn of a standard normal, after which a draw is independent of the one
+    before, is 1.6; the posterior is wider than the mass matrix says in some directions."""
     most_steps: int = 8
     """At most so many for a trajectory, whatever the step size; each costs two gradients."""
     target_acceptance: float = 0.8
     first_step_size: float = 0.9
     curvature_draws: int = 4
-    """Draws of the learner's Gaussian over which the curvature is averaged for the coordinates."""
+    """Draws of the learner's Gaussian over which the curvature is averaged for the mass matrix."""
     learner: Learner = Laplace()
-    """Finds the hyperparameters and the Gaussian to start from."""
+    """Finds the hyperparameters and the Gaussians to start from."""
 
     def __post_init__(self) -> None:
-        if min(self.chains, self.most_steps) < 1 or min(self.draws, self.warm_up) < 4:
-            raise InvalidInput("hmc needs at least 1 chain, 1 step, 4 draws and 4 warm-up transitions")
+        if min(self.groups, self.most_steps, self.curvature_draws) < 1 or min(self.draws, self.warm_up) < 4:
+            raise InvalidInput("hmc needs at least 1 group, 1 step, 1 curvature draw, 4 draws and 4 warm-up transitions")
+        if self.most_draws < self.draws:
+            raise InvalidInput(f"most_draws is {self.most_draws}; give at least draws = {self.draws}")
         if not 0.0 < self.target_acceptance < 1.0:
             raise InvalidInput(f"target_acceptance must lie between 0 and 1, got {self.target_acceptance!r}")
         if not (self.trajectory > 0.0 and self.first_step_size > 0.0):
@@ -188,66 +157,126 @@ class Hamiltonian:
         return "hmc"
 
     def fit(
-        self, key: jax.Array, spec: ModelSpec, batch: Batch, start: Hyperparameters | None, report: Reporter
+        self,
+        rng: np.random.Generator,
+        spec: ModelSpec,
+        likelihood: Likelihood,
+        start: Hyperparameters | None,
+        report: Reporter,
     ) -> Fit:
-        """Learn the hyperparameters, then draw."""
-        key_learn, key_average, key_start, key_warm, key_draw = jax.random.split(key, 5)
-        learned = self.learner.learn(key_learn, spec, batch, start, report.part(0.0, 0.6))
-        gaussian = Gaussian(learned.centre, learned.transform)
-        coordinates = _coordinates(spec, batch, learned.hyper, gaussian, key_average, self.curvature_draws)
-        tuning = _Tuning(
-            jnp.asarray(self.trajectory), jnp.asarray(self.most_steps), jnp.asarray(self.target_acceptance)
-        )
-        groups = self._start(coordinates, key_start)
-
-        def advance(adapting: bool, key: jax.Array) -> list[Any]:
-            """A piece of every group, each with a key of its own, at the same time."""
-            flag = jnp.array(adapting)
-
-            def one(given: tuple[_Chains, jax.Array]) -> Any:
-                chains, results = _run(
-                    spec, batch, coordinates, settled_types(given[0]), tuning, flag, given[1], _PIECE
-                )
-                return chains, jax.tree.map(np.asarray, results)
-
-            found = list(in_parallel(one, zip(groups, jax.random.split(key, len(groups)), strict=True)))
-            groups[:] = [chains for chains, _ in found]
-            return [np.concatenate(parts, axis=1) for parts in zip(*(results for _, results in found), strict=True)]
-
-        for piece_key in jax.random.split(key_warm, -(-self.warm_up // _PIECE)):
-            advance(True, piece_key)
-        step = np.mean([np.asarray(chains.log_step) for chains in groups])
-        groups[:] = [chains._replace(log_step=step) for chains in groups]
-        pieces = -(-self.draws // _PIECE)
-        found = []
-        for done, piece_key in enumerate(jax.random.split(key_draw, pieces)):
-            report("drawing", 0.7 + 0.3 * done / pieces)
-            found.append(advance(False, piece_key))
-        whitened, acceptance, divergent = (np.concatenate(parts)[: self.draws] for parts in zip(*found, strict=True))
-        report("drawing", 1.0)
-        draws = np.swapaxes(whitened, 0, 1).astype(np.float64)
+        """Learn the hyperparameters, then draw until the limits are met."""
+        learned = self.learner.learn(rng, spec, likelihood, start, report.part(0.0, 0.6))
+        prior = Whitener.of(spec, likelihood).at(learned.hyper)
+        target = self._target(rng, likelihood, prior, learned.basins)
+        samplers = [
+            _Sampler(self, target, group_rng, first_values(group_rng, learned.basins))
+            for group_rng in rng.spawn(self.groups)
+        ]
+        report("drawing", 0.65)
+        list(in_parallel(lambda sampler: sampler.warm_up(), samplers))
+        step = float(np.mean([sampler.log_step for sampler in samplers]))
+        for sampler in samplers:
+            sampler.log_step = step
+        while True:
+            list(in_parallel(lambda sampler: sampler.draw(self.draws), samplers))
+            quantities = np.concatenate([sampler.quantities() for sampler in samplers], axis=1)
+            made = quantities.shape[2]
+            done = (
+                least_effective(quantities) >= self.limits.effective_draws
+                and worst_r_hat(quantities) <= self.limits.r_hat
+            )
+            report("drawing", 1.0 if done else min(0.99, 0.7 + 0.3 * made / self.most_draws))
+            if done or made + self.draws > self.most_draws:
+                break
+        whitened = np.concatenate([sampler.chains_first() for sampler in samplers])
         return Fit(
             learned.hyper,
-            draws,
-            learned.log_evidence,
+            whitened,
+            learned.basins[0].log_evidence,
             learned.trace,
-            int(divergent.sum()),
-            float(acceptance.mean()),
+            sum(sampler.divergences for sampler in samplers),
+            float(np.mean([sampler.acceptance for sampler in samplers])),
+            quantities,
         )
 
-    def _start(self, coordinates: _Coordinates, key: jax.Array) -> list[_Chains]:
-        """Chains that start at a draw from the coordinates' standard normal, in groups that run at the same time.
+    def _target(
+        self, rng: np.random.Generator, likelihood: Likelihood, prior: Whitened, basins: tuple[Basin, ...]
+    ) -> Target:
+        """The posterior, with its curvature averaged over some draws: nearer to its spread than that at the mode."""
+        half = _around(basins[0], rng.standard_normal((-(-self.curvature_draws // 2), basins[0].centre.size)))
+        points = np.concatenate([half, 2.0 * basins[0].centre - half])[: self.curvature_draws]
+        factor = precision_factor(np.mean([precision_at(likelihood, prior, v) for v in points], axis=0))
+        return Target(likelihood, prior, np.asarray(factor), covariance_of(factor))
 
-        Their density is set to zero instead of being computed: the first transition is then always accepted, which warm-up
-        forgets, and a second copy of the gradient need not be compiled.
-        """
-        size = coordinates.gaussian.centre.size
-        position = jax.random.normal(key, (self.chains, size), dtype=jnp.float32)
-        # The number of groups is no matter of the machine: the same seed is to give the same draws everywhere.
-        each = self.chains // 2 if self.chains % 2 == 0 else self.chains
-        nowhere = jnp.full(each, -jnp.inf, dtype=jnp.float32)
-        step = jnp.log(jnp.asarray(self.first_step_size, dtype=jnp.float64))
-        return [
-            _Chains(HMCState(part, nowhere, jnp.zeros_like(part)), step, jnp.zeros(()))
-            for part in jnp.split(position, self.chains // each)
-        ]
+
+def _around(basin: Basin, noise: Array) -> Array:
+    """Whitened values (draws, n_e, m) around a basin from ``noise: (draws, n_e m)``."""
+    return basin.centre + (noise @ basin.transform.T).reshape(-1, *basin.centre.shape)
+
+
+def first_values(rng: np.random.Generator, basins: tuple[Basin, ...]) -> Singles:
+    """Where sixteen chains start, (n_e, m, LANES): in each basin as many as its evidence says, up to a fraction that is drawn."""
+    evidence = np.array([basin.log_evidence for basin in basins])
+    share = np.cumsum(np.exp(evidence - evidence.max()))
+    at = (rng.random() + np.arange(LANES)) / LANES
+    places = np.minimum(np.searchsorted(share / share[-1], at, side="right"), len(basins) - 1)
+    noise = rng.standard_normal((LANES, basins[0].centre.size))
+    chains = [_around(basins[place], row[None])[0] for place, row in zip(places, noise, strict=True)]
+    return np.ascontiguousarray(np.stack(chains, axis=-1), dtype=np.float32)
+
+
+class _Sampler:
+    """Sixteen chains on their way."""
+
+    def __init__(self, engine: Hamiltonian, target: Target, rng: np.random.Generator, v: Singles) -> None:
+        self._engine, self._target, self._rng = engine, target, rng
+        self._chains = begin(target, v)
+        self.log_step = float(np.log(engine.first_step_size))
+        self._found: list[Singles] = []
+        self._heights: list[Array] = []
+        self._acceptances: list[float] = []
+        self.divergences = 0
+
+    @property
+    def acceptance(self) -> float:
+        """The mean over all draws."""
+        return float(np.mean(self._acceptances))
+
+    def warm_up(self) -> None:
+        """Transitions that tune the step size."""
+        for number in range(self._engine.warm_up):
+            done, size = self._move()
+            suited = np.log(size) + step_correction(float(done.acceptance.mean()), self._engine.target_acceptance)
+            self.log_step += (suited - self.log_step) / max(number - 2, 1)
+
+    def draw(self, count: int) -> None:
+        """Transitions that count, with the step size as it is."""
+        for _ in range(count):
+            done, _ = self._move()
+            self._found.append(self._chains.v)
+            self._heights.append(self._chains.height + 0.5 * (self._chains.v**2).sum((0, 1), dtype=np.float64))
+            self._acceptances.append(float(done.acceptance.mean()))
+            self.divergences += int(done.diverged.sum())
+
+    def quantities(self) -> Array:
+        """Log-likelihood and some dominance margins of all draws, (quantities, LANES, draws)."""
+        prior, v = self._target.prior, np.stack(self._found)
+        first, second = margin_pairs(v.shape[2])
+        weights = np.einsum("de,emk->dekm", prior.mixing, np.swapaxes(prior.factors[:, first] - prior.factors[:, second], 1, 2))
+        n_e, pairs = len(prior.mixing), len(first)
+        matrix = np.moveaxis(weights, 3, 1).reshape(n_e * pairs, -1)
+        difference = (matrix @ np.moveaxis(v, 0, -1).reshape(matrix.shape[1], -1)).reshape(n_e, pairs, LANES, len(v))
+        return np.concatenate([np.stack(self._heights, axis=1)[None], difference.min(0)]).astype(np.float64)
+
+    def chains_first(self) -> Array:
+        """The draws as (LANES, draws, n_e, m), thinned where there are more than the posterior holds."""
+        thin = -(-len(self._found) * LANES * self._engine.groups // _KEPT)
+        return np.moveaxis(np.stack(self._found[::thin]), 3, 0).astype(np.float64)
+
+    def _move(self) -> tuple[Transition, float]:
+        engine = self._engine
+        length = engine.trajectory * self._rng.uniform(_SHORTEST, 2.0 - _SHORTEST)
+        steps = int(np.clip(np.ceil(length / np.exp(self.log_step)), 1, engine.most_steps))
+        size = min(length / steps, float(np.exp(self.log_step)))
+        self._chains, done = transition(self._rng, self._target, self._chains, size, steps)
+        return done, size

@@ -1,8 +1,9 @@
-"""Laplace's approximation: a Gaussian at the mode of the whitened posterior, with the likelihood's exact curvature.
+"""Laplace's approximation: a Gaussian at the mode of the whitened posterior, with the likelihood's curvature there.
 
 The hyperparameters climb the marginal likelihood. In whitened coordinates its gradient is the posterior average of
-``d log p(choices | f = L(hyper) v) / d hyper`` (Fisher's identity), here averaged over the Gaussian; before each step the
-mode is followed by Newton's method. The basin comes from the variational engine's short course.
+``d log p(choices | f = L(hyper) v) / d hyper`` (Fisher's identity), here the average over the Gaussian: exact for the linear part
+of the likelihood's gradient, and over a few fixed points for the rest. Nothing of it is random, so that a quasi-Newton method
+converges, and to the same place from every seed that leads into the same basin.
 
 A mean-field bound prices every uncertain direction separately and so prefers small output scales; this Gaussian has
 the full covariance, finds larger ones, and predicts better on the toy problem.
@@ -11,89 +12,213 @@ the full covariance, finds larger ones, and predicts better on the toy problem.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, NamedTuple
+import functools
+from typing import NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-import optax
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+from scipy.optimize import linear_sum_assignment
 
-from choicebo._compile import jit
+from choicebo._runtime import in_parallel
 from choicebo.errors import InvalidInput
-from choicebo.model import inner_loop
-from choicebo.model.batching import Batch
-from choicebo.model.engines.base import Fit, Learned, ModelSpec, Reporter, Whitened, settled_types, whitener
-from choicebo.model.engines.gaussian import newton_step, root_of_inverse
-from choicebo.model.engines.variational import Variational
-from choicebo.model.kernels import Hyperparameters
+from choicebo.model.covariance import Hyperparameters
+from choicebo.model.engines.base import INDEPENDENT, Basin, Fit, Learned, Limits, ModelSpec, Reporter
+from choicebo.model.engines.gaussian import (
+    Mode,
+    climb,
+    covariance_of,
+    log_posterior,
+    root_of_inverse,
+)
+from choicebo.model.engines.starting import starting_points
+from choicebo.model.engines.whitening import Whitened, Whitener
+from choicebo.model.evaluate import Likelihood
+from choicebo.model.native import LANES
 
-_ADAM = optax.scale_by_adam(b1=0.8, b2=0.95)
-_PIECE = 4
-"""Rounds of one compiled program: between them a fit can report and be interrupted."""
+Array = NDArray[np.float64]
+Singles = NDArray[np.float32]
+
+_SHORTEST_STEP, _FIRST_STEP, _LONGEST_STEP = 0.01, 0.3, 0.8
+"""Of any hyperparameter in one round, as logarithms."""
+_TOLERATED = 3.0
+"""A step may lower Laplace's approximation by so much, in nats. The slope is the Gaussian's average and so knows of a skewed
+posterior what the approximation does not; but a step that loses the mode is too long."""
+_SETTLED = 0.02
+"""Hyperparameters have converged when a step promises less, in nats."""
 
 
-class _State(NamedTuple):
-    mode: jax.Array
-    factor: jax.Array
-    """Of the precision where the last step began."""
+class Ascent(NamedTuple):
+    """Hyperparameters, and the mode at them."""
+
     hyper: Hyperparameters
-    optimiser: Any
+    mode: Mode
+    latent: Singles
+    """(n_e, m): latent values at the mode."""
+    metric: Array
+    """Inverse of the negative Hessian by the hyperparameters, as far as the steps so far tell."""
+    slope: Array
+    """By the hyperparameters."""
+    evidence: float
+    """Laplace's approximation, with the prior of the hyperparameters."""
+    trust: float
+    """The longest step that may be tried, of any hyperparameter."""
+
+    @property
+    def promised(self) -> float:
+        """What a step promises, in nats; nothing once even the shortest ones failed."""
+        return 0.0 if self.trust < _SHORTEST_STEP else 0.5 * float(self.slope @ self.metric @ self.slope)
 
 
-@jit("spec", "draws")
-def _ascend(
-    spec: ModelSpec, batch: Batch, state: _State, key: jax.Array, pace: jax.Array, draws: int
-) -> tuple[_State, tuple[jax.Array, jax.Array]]:
-    """Rounds of a Newton step on the mode and a step of size ``pace: (rounds,)`` on the hyperparameters.
+class Packing(NamedTuple):
+    """Hyperparameters as one vector."""
 
-    Returns the average fit and Laplace's approximation of the evidence on the way.
+    n_e: int
+    dim: int
+    correlated: bool
+
+    def vector(self, hyper: Hyperparameters) -> Array:
+        """The free parameters."""
+        parts = [hyper.log_lengthscale.ravel(), hyper.log_scale]
+        if self.correlated:
+            parts.append(hyper.coupling[np.tril_indices(self.n_e, -1)])
+        return np.concatenate(parts)
+
+    def hyper(self, vector: Array) -> Hyperparameters:
+        """The hyperparameters of a vector."""
+        split = self.n_e * self.dim
+        coupling = np.zeros((self.n_e, self.n_e))
+        if self.correlated:
+            coupling[np.tril_indices(self.n_e, -1)] = vector[split + self.n_e :]
+        return Hyperparameters(
+            vector[:split].reshape(self.n_e, self.dim), vector[split : split + self.n_e], coupling
+        )
+
+    def first_metric(self, spec: ModelSpec) -> Array:
+        """The prior's variances, less what the choices will tell at the least."""
+        prior = spec.prior
+        lengthscale = np.full((self.n_e, self.dim), 0.1 * prior.lengthscale_spread**2)
+        scale = np.full(self.n_e, 0.3 * prior.scale_spread**2)
+        coupling = np.full((self.n_e, self.n_e), 0.25 / max(prior.independence, 0.1))
+        return np.diag(self.vector(Hyperparameters(lengthscale, scale, coupling)))
+
+
+@functools.lru_cache(maxsize=8)
+def _fixed_points(size: int) -> Singles:
+    """Standard normal points (size, LANES) in antithetic pairs, the same whatever the seed."""
+    half = np.random.default_rng(0).standard_normal((size, LANES // 2))
+    half = half * np.sqrt(size / (half * half).sum(0))
+    return np.concatenate([half, -half], axis=1).astype(np.float32)
+
+
+def hyper_slope(likelihood: Likelihood, prior: Whitened, mode: Mode) -> Hyperparameters:
+    """Average over the Gaussian around a mode of the log-likelihood's derivative by the hyperparameters.
+
+    Exact for the linear part of the slope by the whitened values; the rest is averaged over fixed points.
     """
+    n_e, m = mode.v.shape
+    away = solve_triangular(mode.factor, _fixed_points(n_e * m), lower=True, trans="T", check_finite=False)
+    points = (mode.v.reshape(-1, 1) + away).astype(np.float32).reshape(n_e, m, LANES)
+    slopes = prior.pulled(likelihood.value_and_gradient(prior.latent(points))[1]).reshape(n_e * m, LANES)
+    mean = slopes.mean(1, keepdims=True)
+    rest = slopes - mean + mode.factor @ (mode.factor.T @ away) - away
+    outer = mean @ mode.v.reshape(1, -1).astype(np.float32) + covariance_of(mode.factor) + rest @ away.T / LANES
+    outer[np.diag_indices(n_e * m)] -= 1.0
+    return prior.by_hyper(outer.reshape(n_e, m, n_e, m))
 
-    prior_at = whitener(spec, batch)
 
-    def fit(prior: Whitened, v: jax.Array) -> jax.Array:
-        latent = jax.vmap(prior.latent)(v)
-        return jax.vmap(lambda f: inner_loop.log_likelihood(f, batch, spec.lapse))(latent).mean()
+@dataclasses.dataclass(frozen=True)
+class Ascender:
+    """Steps of the hyperparameters and the mode together."""
 
-    def one_round(state: _State, inputs: tuple[jax.Array, jax.Array]) -> tuple[_State, tuple[jax.Array, jax.Array]]:
-        key, pace = inputs
-        prior, by_factors = jax.vjp(prior_at, state.hyper)
-        step = newton_step(spec, batch, prior, state.mode)
-        # The curvature of the step serves for the Gaussian too.
-        half = jax.random.normal(key, (step.v.size, draws // 2), dtype=jnp.float32)
-        away = jax.scipy.linalg.solve_triangular(step.factor, half, lower=True, trans="T").T
-        around = step.v + jnp.concatenate([away, -away]).reshape(-1, *step.v.shape)
-        value, by_prior = jax.value_and_grad(fit)(prior, around)
-        (by_hyper,) = by_factors(by_prior)
-        log_prior, by_log_prior = jax.value_and_grad(spec.prior.log_density)(state.hyper)
-        uphill, optimiser = _ADAM.update(jax.tree.map(jnp.add, by_hyper, by_log_prior), state.optimiser)
-        hyper = optax.apply_updates(state.hyper, jax.tree.map(lambda u: pace * u, uphill))
-        evidence = step.height - jnp.log(jnp.diag(step.factor)).sum() + log_prior
-        return _State(step.v, step.factor, hyper, optimiser), (value + log_prior, evidence)
+    spec: ModelSpec
+    likelihood: Likelihood
+    whitener: Whitener
+    packing: Packing
 
-    return jax.lax.scan(one_round, state, (jax.random.split(key, len(pace)), pace))
+    @classmethod
+    def of(cls, spec: ModelSpec, likelihood: Likelihood) -> Ascender:
+        """For one data set."""
+        packing = Packing(spec.n_e, likelihood.X.shape[1], spec.correlated)
+        return cls(spec, likelihood, Whitener.of(spec, likelihood), packing)
+
+    def begin(self, hyper: Hyperparameters, v: Array) -> Ascent:
+        """At the mode near ``v: (n_e, m)``."""
+        prior = self.whitener.at(hyper)
+        mode = climb(self.likelihood, prior, v)
+        if _tied(hyper):
+            # Latent dimensions are alike so far. In a fixed order the rest of the way does not depend on the starting point.
+            order = np.argsort(prior.latent(mode.v[..., None].astype(np.float32))[:, 0, 0], kind="stable")
+            mode = climb(self.likelihood, prior, mode.v[order])
+        return self._at(hyper, prior, mode, self.packing.first_metric(self.spec), _FIRST_STEP)
+
+    def advance(self, state: Ascent) -> Ascent:
+        """A quasi-Newton step on the hyperparameters, after which the mode follows."""
+        move = state.metric @ state.slope
+        move *= min(1.0, state.trust / max(float(np.abs(move).max()), 1e-12))
+        hyper = self.packing.hyper(self.packing.vector(state.hyper) + move)
+        prior = self.whitener.at(hyper)
+        mode = climb(self.likelihood, prior, self._follow(state, prior), state.mode.factor)
+        longest = float(np.abs(move).max())
+        if mode.log_evidence + self.spec.prior.log_density(hyper) < state.evidence - _TOLERATED:
+            return state._replace(trust=0.4 * longest)
+        found = self._at(hyper, prior, mode, state.metric, min(max(state.trust, 2.0 * longest), _LONGEST_STEP))
+        return found._replace(metric=_bfgs(state.metric, move, state.slope - found.slope))
+
+    def _at(
+        self, hyper: Hyperparameters, prior: Whitened, mode: Mode, metric: Array, trust: float
+    ) -> Ascent:
+        by_choices = hyper_slope(self.likelihood, prior, mode)
+        slope = self.packing.vector(by_choices) + self.packing.vector(self.spec.prior.gradient(hyper))
+        latent = prior.latent(mode.v[..., None].astype(np.float32))[..., 0]
+        evidence = mode.log_evidence + self.spec.prior.log_density(hyper)
+        return Ascent(hyper, mode, latent, metric, slope, evidence, trust)
+
+    def _follow(self, state: Ascent, prior: Whitened) -> Array:
+        """Where the mode may be at other hyperparameters: the same whitened values, the same latent ones, or between them."""
+        same = prior.whitened(state.latent)
+        share = np.linspace(0.0, 1.0, LANES)
+        between = state.mode.v[..., None] * (1.0 - share) + same[..., None] * share
+        return np.asarray(between[..., int(log_posterior(self.likelihood, prior, between)[0].argmax())])
+
+
+def _tied(hyper: Hyperparameters) -> bool:
+    same = all((part == part[:1]).all() for part in (hyper.log_lengthscale, hyper.log_scale))
+    return bool(same and len(hyper.log_scale) > 1 and not hyper.coupling.any())
+
+
+def _bfgs(metric: Array, step: Array, change: Array) -> Array:
+    """The inverse Hessian after a step that changed the (falling) slope so; damped where the curvature was not positive."""
+    curved = np.linalg.solve(metric, step)
+    expected, seen = float(step @ curved), float(step @ change)
+    if seen < 0.2 * expected:  # Powell's damping
+        share = 0.8 * expected / (expected - seen)
+        change = share * change + (1.0 - share) * curved
+        seen = float(step @ change)
+    left = np.eye(len(step)) - np.outer(step, change) / seen
+    return np.asarray(left @ metric @ left.T + np.outer(step, step) / seen)
 
 
 @dataclasses.dataclass(frozen=True)
 class Laplace:
     """The ``laplace`` engine, and what the samplers learn their hyperparameters and coordinates with."""
 
-    rounds: int = 12
-    """Steps on the hyperparameters, each after a Newton step on the mode; rounded up to whole pieces of four."""
-    learning_rate: float = 0.2
-    gradient_draws: int = 8
-    """Draws (in antithetic pairs) for each estimate of the gradient."""
+    starts: int = 16
+    """Random starting points of the short course."""
+    finalists: int = 4
+    """So many of the best are followed to their modes."""
+    most_rounds: int = 30
+    """At most so many steps on the hyperparameters; they end when a step promises less than 0.02 nats."""
+    rival: float = 4.0
+    """Modes whose evidence is less than this below the best one's are kept, in nats: chains start there, too."""
     draws: int = 400
     chains: int = 4
     """The draws are independent; they are handed out as that many chains so that every engine's look alike."""
-    variational: Variational = Variational(rounds=10)
-    """Finds the basin to climb in."""
+    limits: Limits = INDEPENDENT
 
     def __post_init__(self) -> None:
-        if min(self.rounds, self.chains) < 1 or self.draws < 4:
-            raise InvalidInput("laplace needs at least 1 round, 1 chain and 4 draws")
-        if self.gradient_draws < 2 or self.gradient_draws % 2:
-            raise InvalidInput(f"gradient_draws must be a positive even number, got {self.gradient_draws}")
+        if min(self.starts, self.finalists, self.most_rounds, self.chains) < 1 or self.draws < 4:
+            raise InvalidInput("laplace needs at least 1 start, 1 finalist, 1 round, 1 chain and 4 draws")
 
     @property
     def name(self) -> str:
@@ -101,39 +226,90 @@ class Laplace:
         return "laplace"
 
     def learn(
-        self, key: jax.Array, spec: ModelSpec, batch: Batch, start: Hyperparameters | None, report: Reporter
+        self,
+        rng: np.random.Generator,
+        spec: ModelSpec,
+        likelihood: Likelihood,
+        start: Hyperparameters | None,
+        report: Reporter,
     ) -> Learned:
-        """Hyperparameters, and the Gaussian at the mode that they give."""
-        key_vi, key_rounds = jax.random.split(key)
-        q, hyper, _ = self.variational.approximate(key_vi, spec, batch, start, report.part(0.0, 0.5))
-        mode = jnp.where(jnp.asarray(batch.option_used), q.mean, 0.0)
-        nothing = jnp.eye(mode.size, dtype=jnp.float32)
-        state = _State(mode, nothing, hyper, _ADAM.init(hyper))
-        rounds = _PIECE * -(-self.rounds // _PIECE)
-        pace = self.learning_rate * (0.05 + 0.95 * 0.5 * (1.0 + np.cos(np.pi * np.arange(rounds) / rounds)))
-        # At the end the mode settles at the hyperparameters found.
-        pieces = [*np.split(pace, rounds // _PIECE), np.zeros(_PIECE)]
-        trace = []
-        for number, (part, key_part) in enumerate(
-            zip(pieces, jax.random.split(key_rounds, len(pieces)), strict=True), start=1
-        ):
-            settled = settled_types(state)
-            state, (fits, evidence) = _ascend(spec, batch, settled, key_part, jnp.asarray(part), self.gradient_draws)
-            trace.append(np.asarray(fits))
-            report("learning the hyperparameters", 0.5 + 0.5 * number / len(pieces))
-        transform = root_of_inverse(state.factor)
-        return Learned(state.hyper, state.mode, transform, float(evidence[-1]), np.concatenate(trace[:-1]))
+        """Hyperparameters, and the Gaussians at the modes that they give."""
+        ascender = Ascender.of(spec, likelihood)
+        found = starting_points(rng, spec, likelihood, starts=self.starts, report=report.part(0.0, 0.4))
+        points = [found.hyper_and_v(number) for number in range(min(self.finalists, self.starts))]
+        ascents = list(in_parallel(lambda point: ascender.begin(*point), points))
+        report(_STAGE, 0.5)
+        ascents.sort(key=lambda each: -each.evidence)
+        if start is not None:
+            ascents.append(ascender.begin(start, ascender.whitener.at(start).whitened(ascents[0].latent)))
+        state = max(ascents, key=lambda each: each.evidence)
+        trace = [state.evidence]
+        for number in range(self.most_rounds):
+            if state.promised < _SETTLED:
+                break
+            state = ascender.advance(state)
+            trace.append(state.evidence)
+            report(_STAGE, 0.5 + 0.5 * (number + 1) / self.most_rounds)
+        basins = self._basins(ascender, state, ascents)
+        return Learned(state.hyper, basins, np.asarray(trace))
+
+    def _basins(self, ascender: Ascender, best: Ascent, others: list[Ascent]) -> tuple[Basin, ...]:
+        """The mode that was followed, and others that are nearly as probable at its hyperparameters."""
+        prior = ascender.whitener.at(best.hyper)
+        found = [_basin(best.mode, best.evidence)]
+        log_prior = ascender.spec.prior.log_density(best.hyper)
+        for other in _distinct(others)[1:]:
+            mode = climb(ascender.likelihood, prior, prior.whitened(_like(other.latent, best.latent)))
+            near = _basin(mode, mode.log_evidence + log_prior)
+            apart = all(np.abs(near.centre - each.centre).max() > _APART for each in found)
+            if apart and near.log_evidence > best.evidence - self.rival:
+                found.append(near)
+        return tuple(sorted(found, key=lambda each: -each.log_evidence))
 
     def fit(
-        self, key: jax.Array, spec: ModelSpec, batch: Batch, start: Hyperparameters | None, report: Reporter
+        self,
+        rng: np.random.Generator,
+        spec: ModelSpec,
+        likelihood: Likelihood,
+        start: Hyperparameters | None,
+        report: Reporter,
     ) -> Fit:
-        """Learn the hyperparameters and draw from the Gaussian at the mode."""
-        key_learn, key_draw = jax.random.split(key)
-        learned = self.learn(key_learn, spec, batch, start, report.part(0.0, 0.95))
+        """Learn the hyperparameters and draw from the Gaussian at the best mode."""
+        learned = self.learn(rng, spec, likelihood, start, report.part(0.0, 0.95))
+        basin = learned.basins[0]
         each = -(-self.draws // self.chains)
-        centre = np.asarray(learned.centre)
-        noise = np.asarray(jax.random.normal(key_draw, (each * self.chains, centre.size)))
-        whitened = centre.reshape(-1) + noise @ np.asarray(learned.transform).T
+        noise = rng.standard_normal((each * self.chains, basin.centre.size))
+        whitened = basin.centre.reshape(-1) + noise @ basin.transform.T
         report("drawing", 1.0)
-        shape = (self.chains, each, *centre.shape)
-        return Fit(learned.hyper, whitened.reshape(shape), learned.log_evidence, learned.trace)
+        shape = (self.chains, each, *basin.centre.shape)
+        return Fit(learned.hyper, whitened.reshape(shape), basin.log_evidence, learned.trace)
+
+
+_STAGE = "learning the hyperparameters"
+_APART = 0.5
+"""Modes are different if some whitened value differs by more."""
+
+
+def _basin(mode: Mode, evidence: float) -> Basin:
+    return Basin(mode.v, root_of_inverse(mode.factor), evidence)
+
+
+def _distinct(ascents: list[Ascent]) -> list[Ascent]:
+    """One of each group that ended at the same mode, by falling evidence: at shared hyperparameters it has the same evidence."""
+    found: list[Ascent] = []
+    for each in ascents:
+        if all(abs(each.evidence - other.evidence) > _SAME for other in found):
+            found.append(each)
+    return found
+
+
+_SAME = 0.25
+
+
+def _like(latent: Singles, other: Singles) -> Singles:
+    """The latent dimensions in the order that resembles ``other: (n_e, m)`` most."""
+    n_e = len(latent)
+    likeness = np.corrcoef(latent, other)[:n_e, n_e:] if n_e > 1 else np.ones((1, 1))
+    taken, order = linear_sum_assignment(-np.nan_to_num(likeness.T))
+    del taken
+    return latent[order]

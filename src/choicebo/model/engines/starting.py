@@ -1,0 +1,125 @@
+"""Where to begin: modes of the posterior from many random starting points.
+
+The posterior has bad local modes (latent functions that swap roles halfway through the inputs). A short variational course
+runs from many starting points at once, as lanes, with hyperparameters that all of them and all latent dimensions share: one
+Cholesky factor serves for everything. Length-scales begin short, which lets the mean fit the data first and be smoothed later;
+long ones freeze a wrong mode.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from choicebo.model.covariance import Hyperparameters
+from choicebo.model.engines.base import ModelSpec, Reporter
+from choicebo.model.engines.whitening import Whitened, Whitener
+from choicebo.model.evaluate import Likelihood
+from choicebo.model.native import LANES
+
+Array = NDArray[np.float64]
+Singles = NDArray[np.float32]
+
+_ROUNDS, _STEPS = 10, 5
+"""Steps on the hyperparameters, and steps on the approximation for each of them."""
+_DRAWS = 2
+"""For each estimate of a gradient, an antithetic pair."""
+_RATE, _HYPER_RATE = 0.1, 0.3
+_SHORTENED = 0.2
+"""Length-scales begin at this share of their prior median."""
+_SPREAD = 0.15
+"""The zero function is a saddle (all latent dimensions alike): a small random mean breaks the symmetry."""
+
+
+class Adam:
+    """Steps of Kingma and Ba for an array, uphill."""
+
+    def __init__(self, fast: float = 0.9, slow: float = 0.99) -> None:
+        self._fast, self._slow, self._count = fast, slow, 0
+        self._mean: Any = 0.0
+        self._square: Any = 0.0
+
+    def step(self, slope: NDArray[Any]) -> NDArray[Any]:
+        """The next step, about one in size; of the slope's own precision."""
+        self._count += 1
+        self._mean = self._fast * self._mean + (1.0 - self._fast) * slope
+        self._square = self._slow * self._square + (1.0 - self._slow) * slope * slope
+        mean = self._mean / (1.0 - self._fast**self._count)
+        root = np.sqrt(self._square / (1.0 - self._slow**self._count))
+        return np.asarray(mean / (root + 1e-8), dtype=slope.dtype)
+
+
+class Starts(NamedTuple):
+    """Ends of the short course, the best first."""
+
+    hyper: Hyperparameters
+    """The same for all, and for all latent dimensions."""
+    v: Array
+    """(starts, n_e, m): means of the whitened values."""
+    log_sd: Array
+    bound: Array
+    """(starts,): lower bounds of the evidence."""
+
+    def hyper_and_v(self, number: int) -> tuple[Hyperparameters, Array]:
+        """Where to go on from one of them."""
+        return self.hyper, self.v[number]
+
+
+def starting_points(
+    rng: np.random.Generator, spec: ModelSpec, likelihood: Likelihood, *, starts: int, report: Reporter
+) -> Starts:
+    """Run the short course from ``starts`` random starting points."""
+    n_e, m, dim = spec.n_e, likelihood.options, likelihood.X.shape[1]
+    shared = dataclasses.replace(spec, n_e=1, correlated=False)
+    whitener = Whitener.of(shared, likelihood)
+    hyper = spec.prior.centre(dim, 1)
+    hyper = hyper._replace(log_lengthscale=hyper.log_lengthscale + np.log(_SHORTENED))
+    mean = (_SPREAD * rng.standard_normal((n_e, m, starts))).astype(np.float32)
+    log_sd = np.full_like(mean, -0.5)
+    by_mean, by_sd, by_hyper = Adam(), Adam(), Adam(0.8, 0.95)
+    for number in range(_ROUNDS):
+        prior = whitener.at(hyper)
+        outer, bound = np.zeros((m, m), dtype=np.float32), np.zeros(starts)
+        for _ in range(_STEPS):
+            half = rng.standard_normal((n_e, m, starts, _DRAWS // 2), dtype=np.float32)
+            noise = np.concatenate([half, -half], axis=3)
+            sd = np.exp(log_sd)
+            v = (mean[..., None] + sd[..., None] * noise).reshape(n_e, m, -1)
+            values, slopes = _evaluate(likelihood, prior, v)
+            for slope, value in zip(slopes, v, strict=True):
+                outer += slope @ value.T
+            slopes = slopes.reshape(noise.shape)
+            divergence = 0.5 * (sd * sd + mean * mean - 1.0 - 2.0 * log_sd).sum((0, 1), dtype=np.float64)
+            bound += values.reshape(starts, _DRAWS).mean(1) - divergence
+            up_sd = (slopes * noise).mean(3) * sd - sd * sd + np.float32(1.0)
+            mean = mean + np.float32(_RATE) * by_mean.step(slopes.mean(3) - mean)
+            log_sd = log_sd + np.float32(_RATE) * by_sd.step(up_sd)
+        slope = prior.by_hyper((outer / (_STEPS * starts * _DRAWS)).reshape(1, m, 1, m))
+        # All latent dimensions share one set of hyperparameters, hence its prior counts as often.
+        density = spec.prior.gradient(hyper)
+        uphill = [by + n_e * of_prior for by, of_prior in zip(slope[:2], density[:2], strict=True)]
+        move = _HYPER_RATE * by_hyper.step(np.concatenate([part.ravel() for part in uphill]))
+        hyper = Hyperparameters(hyper.log_lengthscale + move[:-1], hyper.log_scale + move[-1:], hyper.coupling)
+        report("looking for where to begin", (number + 1) / _ROUNDS)
+    order = np.argsort(-np.nan_to_num(bound, nan=-np.inf), kind="stable")
+    alike = Hyperparameters(
+        np.repeat(hyper.log_lengthscale, n_e, axis=0), np.repeat(hyper.log_scale, n_e), np.zeros((n_e, n_e))
+    )
+    ends = [np.moveaxis(part, 2, 0)[order].astype(np.float64) for part in (mean, log_sd)]
+    return Starts(alike, *ends, bound[order] / _STEPS)
+
+
+def _evaluate(likelihood: Likelihood, prior: Whitened, v: Singles) -> tuple[Array, Singles]:
+    """Log-likelihood (lanes,) and its slope by ``v: (n_e, m, lanes)``, where all latent dimensions share one factor."""
+    factor, scale = prior.factors[0], prior.mixing[0, 0]
+    lanes = v.shape[2]
+    latent = np.zeros((*v.shape[:2], -(-lanes // LANES) * LANES), dtype=np.float32)
+    latent[..., :lanes] = scale * (factor @ v)
+    values, slopes = np.empty(latent.shape[2]), np.empty_like(latent)
+    for at in range(0, latent.shape[2], LANES):
+        block = slice(at, at + LANES)
+        values[block], slopes[..., block] = likelihood.value_and_gradient(np.ascontiguousarray(latent[..., block]))
+    return values[:lanes], scale * (factor.T @ np.ascontiguousarray(slopes[..., :lanes]))

@@ -1,0 +1,104 @@
+"""Whitened coordinates: the prior at fixed hyperparameters as a linear map from independent standard normals.
+
+``f = mixing @ parts`` with ``parts_d = factors[d] @ v_d``. Lanes (chains, draws, starting points) are the last axis of ``v``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+
+from choicebo.model import covariance
+from choicebo.model.covariance import Factors, Hyperparameters
+from choicebo.model.engines.base import ModelSpec
+from choicebo.model.evaluate import Likelihood
+
+Array = NDArray[np.float64]
+Singles = NDArray[np.float32]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Whitened:
+    """The prior of the latent values of some options at fixed hyperparameters."""
+
+    spec: ModelSpec
+    hyper: Hyperparameters
+    squared: Array
+    """The options' :func:`~choicebo.model.covariance.squared_differences`."""
+    found: Factors
+
+    @functools.cached_property
+    def factors(self) -> Singles:
+        """(n_e, m, m), of unit variance, in single precision as the likelihood."""
+        return self.found.lower.astype(np.float32)
+
+    @functools.cached_property
+    def mixing(self) -> Singles:
+        """(n_e, n_e), output scales included."""
+        return covariance.mixing(self.hyper).astype(np.float32)
+
+    def latent(self, v: Singles) -> Singles:
+        """Latent values (n_e, m, lanes) of whitened ones."""
+        return self._mixed(self.mixing, self.factors @ v)
+
+    def whitened(self, latent: Singles) -> Array:
+        """Whitened values (n_e, m) of latent ones."""
+        parts = np.linalg.solve(covariance.mixing(self.hyper), latent)
+        return np.stack(
+            [solve_triangular(L, part, lower=True, check_finite=False) for L, part in zip(self.found.lower, parts, strict=True)]
+        )
+
+    def pulled(self, gradient: Singles) -> Singles:
+        """The derivative by the whitened values, from that by the latent ones, (n_e, m, lanes) both."""
+        return np.swapaxes(self.factors, 1, 2) @ self._mixed(self.mixing.T, gradient)
+
+    def by_hyper(self, outer: Array) -> Hyperparameters:
+        """The derivative by the hyperparameters at fixed whitened values.
+
+        ``outer: (n_e, m, n_e, m)`` is the product of the derivative by the whitened values and these values themselves, ``(dp / dv) v^T``,
+        averaged or summed over whatever they are averaged or summed over.
+        """
+        spec, n_e = self.spec, len(outer)
+        own = np.stack([outer[d, :, d] for d in range(n_e)])
+        by_lengthscale = covariance.factors_gradient(
+            spec.kernel, spec.nugget, self.squared, self.hyper.log_lengthscale, self.found, own
+        )
+        # By the mixing, multiplied by its transpose.
+        by_parts = np.diag(np.trace(own, axis1=1, axis2=2).astype(np.float64))
+        if not spec.correlated:
+            return Hyperparameters(by_lengthscale, np.diag(by_parts), np.zeros((n_e, n_e)))
+        for d in range(n_e):
+            for e in range(n_e):
+                if d != e:
+                    across = solve_triangular(self.found.lower[d], self.found.lower[e], lower=True, check_finite=False)
+                    by_parts[d, e] = (across * outer[d, :, e]).sum()
+        by_mixing = np.linalg.solve(covariance.mixing(self.hyper).T, by_parts)
+        return Hyperparameters(by_lengthscale, *covariance.mixing_gradient(self.hyper, by_mixing))
+
+    @staticmethod
+    def _mixed(matrix: Singles, parts: Singles) -> Singles:
+        return (matrix @ parts.reshape(len(parts), -1)).reshape(parts.shape)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Whitener:
+    """The prior of the options of one data set at any hyperparameters."""
+
+    spec: ModelSpec
+    squared: Array
+
+    @classmethod
+    def of(cls, spec: ModelSpec, likelihood: Likelihood) -> Whitener:
+        """For the options of ``likelihood``."""
+        return cls(spec, covariance.squared_differences(likelihood.X))
+
+    def at(self, hyper: Hyperparameters) -> Whitened:
+        """The prior at ``hyper``."""
+        if not self.spec.correlated:
+            hyper = hyper._replace(coupling=np.zeros_like(hyper.coupling))
+        found = covariance.factors(self.spec.kernel, self.spec.nugget, self.squared, hyper.log_lengthscale)
+        return Whitened(self.spec, hyper, self.squared, found)
