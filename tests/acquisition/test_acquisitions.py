@@ -88,7 +88,9 @@ def latent_in_jax(draws, deviates, point):
     """Latent values (draws, n_e) at a point: conditional mean and fixed deviates from it, by dense solves."""
     parts = []
     for d, lengthscale in enumerate(draws.lengthscales):
-        K = (1 - draws.nugget) * matern32(draws.X, draws.X, lengthscale) + (draws.nugget + JITTER) * jnp.eye(len(draws.X))
+        K = (1 - draws.nugget) * matern32(draws.X, draws.X, lengthscale) + (draws.nugget + JITTER) * jnp.eye(
+            len(draws.X)
+        )
         k = (1 - draws.nugget) * matern32(point[None], draws.X, lengthscale)[0]
         solved = jnp.linalg.solve(K, k)
         deviation = jnp.sqrt((1 - draws.nugget) ** 2 - k @ solved)

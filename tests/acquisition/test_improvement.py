@@ -28,9 +28,7 @@ def test_improvement_does_not_depend_on_the_scale_of_a_draw():
     points = rng.standard_normal((4, 3, 2)) + 1.0
     stretch = np.array([10.0, 0.2])
     plain = improvement(attained(latent, 0.1), points)
-    stretched = improvement(
-        attained(latent * stretch + 5.0, 0.1), points * stretch + 5.0
-    )
+    stretched = improvement(attained(latent * stretch + 5.0, 0.1), points * stretch + 5.0)
     np.testing.assert_allclose(plain, stretched, rtol=1e-3, atol=1e-4)
 
 

@@ -58,9 +58,7 @@ def test_pending_options_are_neither_proposed_again_nor_crowded():
 def test_an_exhausted_space_shows_known_options_and_says_so():
     space = cb.Space([cb.Integer("a", 0, 3), cb.Integer("b", 0, 3)])
     some = prior_draws(m=16)
-    draws = LatentDraws.of(
-        space.enumerate(), some.whitened, some.lengthscales, some.mixing, some.kernel, some.nugget
-    )
+    draws = LatentDraws.of(space.enumerate(), some.whitened, some.lengthscales, some.mixing, some.kernel, some.nugget)
     proposal = propose(
         draws,
         space,

@@ -46,7 +46,7 @@ def known_covariance(draws):
 
 
 def conditional(draws, points):
-    """Means (draws, n, n_e) and covariance (n n_e, n n_e) of the latent functions at unknown points, given those at the options."""
+    """Means (draws, n, n_e) and covariance (n n_e, n n_e) at unknown points, given the draws at the options."""
     solved = np.linalg.solve(known_covariance(draws), joint_covariance(draws, draws.X, points))
     mean = (draws.latent.reshape(draws.count, -1) @ solved).reshape(draws.count, len(points), draws.n_e)
     covariance = joint_covariance(draws, points, points) - joint_covariance(draws, points, draws.X) @ solved
@@ -92,7 +92,8 @@ def test_at_known_options_the_draws_are_the_known_ones_and_equal_points_have_equ
     draws = prior_draws()
     parts = np.stack(
         [
-            np.linalg.cholesky(part_covariance(draws, d, draws.X, draws.X) + JITTER * np.eye(12)) @ draws.whitened[:, d].T
+            np.linalg.cholesky(part_covariance(draws, d, draws.X, draws.X) + JITTER * np.eye(12))
+            @ draws.whitened[:, d].T
             for d in range(2)
         ]
     )

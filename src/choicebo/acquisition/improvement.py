@@ -38,7 +38,7 @@ class Attained(NamedTuple):
     """(draws, directions)"""
 
 
-def attained(latent: Array, margin: float) -> Attained:
+def attained(latent: NDArray[np.float64], margin: float) -> Attained:
     """The volume that ``latent: (draws, m, n_e)`` dominates, in units of each draw's own front.
 
     ``margin`` is how far beyond the front's worst values the volume is still counted, in units of the front's extent: it
@@ -128,7 +128,7 @@ def _in_precision_of(latent: Array, state: Attained) -> tuple[Attained, Array]:
 
 def _reach(y: Array, inverse: Array) -> Array:
     """How far along each direction the box below ``y: (n_e, n)`` extends: (n, directions)."""
-    reach = y[0][:, None] * inverse[0]
+    reach: Array = y[0][:, None] * inverse[0]
     for value, each in zip(y[1:], inverse[1:], strict=True):
         np.minimum(reach, value[:, None] * each, out=reach)
     return reach

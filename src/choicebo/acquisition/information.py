@@ -79,7 +79,7 @@ def _survival(beaten: Array) -> Array:
 
 
 def _told(kept: Array) -> Array:
-    return np.maximum(_entropy(kept.mean(1)) - _entropy(kept).mean(1), 0.0)
+    return np.asarray(np.maximum(_entropy(kept.mean(1)) - _entropy(kept).mean(1), 0.0))
 
 
 def _entropy(p: Array) -> Array:
@@ -89,4 +89,4 @@ def _entropy(p: Array) -> Array:
 
 def _entropy_slope(p: Array) -> Array:
     inside = np.clip(p, _LEAST_PROBABILITY, 1.0 - _LEAST_PROBABILITY)
-    return np.where(p == inside, np.log1p(-inside) - np.log(inside), 0.0)
+    return np.asarray(np.where(p == inside, np.log1p(-inside) - np.log(inside), 0.0))

@@ -62,8 +62,9 @@ class Objective:
             values, gradient = self._differences(points)
         else:
             at = self._outlook.evaluate(points)
-            values, by_latent = self._gradient(self._state, at.latent)
-            gradient = self._outlook.gradient(at, by_latent)
+            scores, by_latent = self._gradient(self._state, at.latent)
+            values = np.asarray(scores, dtype=np.float64)
+            gradient = self._outlook.gradient(at, np.asarray(by_latent, dtype=np.float64))
         return float(values.sum()), np.where(np.isfinite(gradient), gradient, 0.0)
 
     def _differences(self, points: Array) -> tuple[Array, Array]:

@@ -179,9 +179,7 @@ class LatentDraws:
 
     def _cross(self, points: Array) -> Array:
         """(n_e, m, n): ``L^-1 k(X, points)``, whose product with the whitened draws is the conditional mean."""
-        return np.stack(
-            [_solved(lower, self._covariance(d, self.X, points)) for d, lower in enumerate(self.factors)]
-        )
+        return np.stack([_solved(lower, self._covariance(d, self.X, points)) for d, lower in enumerate(self.factors)])
 
     def _factors_of_rest(self, points: Array, cross: Array) -> Array:
         """(n_e, n, n): Cholesky factors of the covariance that is left at different, unknown points."""

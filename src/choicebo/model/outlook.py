@@ -32,7 +32,7 @@ class Evaluated(NamedTuple):
     """(n, draws, n_e); the values of one latent dimension lie side by side in memory."""
     r: Array
     """(n_e, n, m): scaled distances to the known options."""
-    inner: NDArray[np.floating[Any]]
+    inner: Any
     """Of :class:`Marginals`, ``k(points, X) L^-T``: (n_e, n, m). Of :class:`Path`, the features' angles: (n_e, n, features)."""
 
 
@@ -59,7 +59,7 @@ class _Smooth:
         X, squares = self._scaled
         scaled = points / self.lengthscales[:, None]
         squared = (scaled * scaled).sum(2, keepdims=True) + squares - 2.0 * (scaled @ X)
-        return np.sqrt(np.maximum(squared, 0.0))
+        return np.asarray(np.sqrt(np.maximum(squared, 0.0)))
 
     def _covariance(self, r: Array) -> Array:
         return np.asarray((1.0 - self.nugget) * KERNELS[self.kernel].value(r))
@@ -119,7 +119,8 @@ class Marginals(_Smooth):
 
     def _variance(self, inner: Array) -> Array:
         # Nothing is left to be learned at a known option: what its own part hides of the rest is left out, too.
-        return np.maximum((1.0 - self.nugget) ** 2 - np.einsum("dnm,dnm->dn", inner, inner), _LEAST_VARIANCE)
+        left = (1.0 - self.nugget) ** 2 - np.einsum("dnm,dnm->dn", inner, inner)
+        return np.asarray(np.maximum(left, _LEAST_VARIANCE))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
