@@ -170,9 +170,10 @@ def test_a_copy_of_a_known_option_promises_nothing_new():
 
 
 @pytest.mark.parametrize("kernel", PROFILES)
-def test_a_path_has_the_conditional_mean_and_spread_over_its_random_features(kernel):
-    draws = prior_draws(m=6, draws=4, kernel=kernel)
-    points = np.array([[0.5, 0.5], [0.05, 0.9]])
+@pytest.mark.parametrize("nugget", [0.01, 0.3])
+def test_a_path_has_the_conditional_mean_and_spread_over_its_random_features(kernel, nugget):
+    draws = prior_draws(m=6, draws=4, kernel=kernel, nugget=nugget)
+    points = np.array([[0.05, 0.9], draws.X[3] + 0.01])
     values = np.array([draws.path(2, seed).evaluate(points).latent[:, 0] for seed in range(300)])
     mean, covariance = conditional(draws, points)
     deviation = np.sqrt(np.diag(covariance).reshape(2, 2))

@@ -39,8 +39,7 @@ class Proposal(NamedTuple):
 
 def believed_front(draws: LatentDraws, among: Rows) -> Rows:
     """``X_nd``: those ``among`` the options that are non-dominated in at least half of the draws; never empty."""
-    probability = query.pareto_probabilities(draws.latent[:, among])
-    return among[probability >= min(0.5, float(probability.max()))]
+    return _likely(among, query.pareto_probabilities(draws.latent[:, among]))
 
 
 def propose(
@@ -67,7 +66,8 @@ def propose(
     answered = np.arange(len(draws.X))
     options = draws.X
     draws = draws.extended(pending, seed)
-    front = believed_front(draws, answered)
+    probability = query.pareto_probabilities(draws.latent[:, answered])
+    front = _likely(answered, probability)
     names = [acquisition.name for acquisition in acquisitions]
     share = shares.shares(*shares.success(found_by or {}, names, options, options[front]))
     new: list[Array] = []
@@ -84,7 +84,7 @@ def propose(
         avoid = np.concatenate([avoid, point])
         draws = draws.extended(point, seed + 101 + number)
     new_rows = np.arange(len(draws.X) - len(new), len(draws.X))
-    known_rows = _companions(draws, new_rows, front, answered, size - len(new), companions)
+    known_rows = _companions(draws, new_rows, front, probability, size - len(new), companions)
     points = np.concatenate([draws.X[new_rows], draws.X[known_rows]])
     is_new = np.arange(len(points)) < len(new)
     finders = tuple(acquisition.name for acquisition in used)
@@ -104,22 +104,29 @@ def best_point(
     return maximise(objective, objective.slope, space, around, avoid, seed, nearby=acquisition.nearby).X[:1]
 
 
-def _companions(draws: LatentDraws, new: Rows, front: Rows, answered: Rows, count: int, rule: str) -> Rows:
-    """Known options for a question: of the believed front by ``rule``, and the next best where it is too small."""
+def _likely(among: Rows, probability: Array) -> Rows:
+    """Those that are Pareto-optimal with a probability of at least a half; never empty."""
+    return among[probability >= min(0.5, float(probability.max()))]
+
+
+def _companions(draws: LatentDraws, new: Rows, front: Rows, probability: Array, count: int, rule: str) -> Rows:
+    """Known options for a question: of the believed front by ``rule``, and the next best where it is too small.
+
+    ``probability`` is that of each answered option, the first rows of ``draws.X``, to be Pareto-optimal among them.
+    """
+    answered = np.arange(len(probability))
     count = max(0, min(count, len(answered)))
     if count == 0:
         return answered[:0]
     if len(new) == 0:
         # Nothing new is left to show: ask about those of which it is least clear whether they belong to the set.
-        probability = query.pareto_probabilities(draws.latent[:, answered])
         return answered[np.argsort(np.abs(probability - 0.5), kind="stable")[:count]]
     if rule == "informative":
         chosen = query.most_informative(draws, new, front, count, about=np.concatenate([front, new]))
     else:
         chosen = query.most_dominated(draws, new, front, count)
     rest = np.setdiff1d(answered, chosen)
-    probability = query.pareto_probabilities(draws.latent[:, answered])[np.searchsorted(answered, rest)]
-    return np.concatenate([chosen, rest[np.argsort(-probability, kind="stable")]])[:count]
+    return np.concatenate([chosen, rest[np.argsort(-probability[rest], kind="stable")]])[:count]
 
 
 def _reason(used: list[Acquisition], known: int, front: Rows, shown: Rows) -> str:
