@@ -12,7 +12,7 @@ from choicebo.acquisition.base import Array, Known, Prepared
 from choicebo.acquisition.normal import log_cdf, mills_ratio
 
 _SQRT_HALF = math.sqrt(0.5)
-_ELEMENTS_AT_ONCE = 2**16
+_ELEMENTS_AT_ONCE = 2**15
 
 
 class Rivals(NamedTuple):
@@ -61,12 +61,14 @@ def _log_probability_to_beat_all(state: Rivals, latent: Array) -> Array:
     rivals = np.asarray(state.latent, dtype=latent.dtype)
     rows = max(1, _ELEMENTS_AT_ONCE // rivals[0].size)
     found = np.zeros(latent.shape[:2], dtype=latent.dtype)
+    # A product sums short rows several times as fast as a sum does.
+    ones = np.ones(rivals.shape[2], dtype=latent.dtype)
     for at in range(0, len(latent), rows):
         mine = slice(at, at + rows)
         for d, others in enumerate(rivals):
             margin = latent[mine, :, d, None] - others
             margin *= _SQRT_HALF
-            found[mine] += log_cdf(margin).sum(2)
+            found[mine] += log_cdf(margin) @ ones
     return found
 
 

@@ -19,6 +19,8 @@ Seed = int | np.random.Generator
 
 FEATURES = 512
 """Random Fourier features of one path."""
+_FEW = 40
+"""Options of which all pairs are compared faster than one draw after the other is looked at."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -217,23 +219,36 @@ def memberships(latent: Array) -> NDArray[np.bool_]:
     >>> memberships(np.array([[[2.0, 1.0], [1.0, 2.0], [1.0, 1.0]]])).tolist()
     [[True, True, False]]
     """
-    from choicebo.pareto import non_dominated
+    if latent.shape[2] == 2:
+        return _memberships_of_two(latent)
+    return _memberships_of_any(latent)
 
-    if latent.shape[2] != 2:
-        return np.stack([non_dominated(values) for values in latent])
-    # From the best to the worst in the first dimension: whoever surpasses all before in the second is not dominated.
+
+def _memberships_of_two(latent: Array) -> NDArray[np.bool_]:
+    """For two latent dimensions: whoever surpasses, in the second, all that are better in the first is not dominated."""
     order = np.argsort(-latent[..., 0], axis=1)
     first, second = (np.take_along_axis(latent[..., d], order, axis=1) for d in range(2))
     before = np.maximum.accumulate(second, axis=1)[:, :-1]
-    sorted_result = np.ones(second.shape, dtype=np.bool_)
-    sorted_result[:, 1:] = second[:, 1:] > before
-    result = np.empty_like(sorted_result)
-    np.put_along_axis(result, order, sorted_result, axis=1)
+    in_order = np.ones(second.shape, dtype=np.bool_)
+    in_order[:, 1:] = second[:, 1:] > before
+    result = np.empty_like(in_order)
+    np.put_along_axis(result, order, in_order, axis=1)
     # Level values need a closer look; draws of different options have none.
     level = ((first[:, 1:] == first[:, :-1]) | (second[:, 1:] == before)).any(1)
-    for draw in np.flatnonzero(level):
-        result[draw] = non_dominated(latent[draw])
+    result[level] = _memberships_of_any(latent[level])
     return result
+
+
+def _memberships_of_any(latent: Array) -> NDArray[np.bool_]:
+    """For any number of latent dimensions: few options are compared in pairs, more of them draw by draw."""
+    if latent.shape[1] > _FEW:
+        from choicebo.pareto import non_dominated
+
+        return np.array([non_dominated(values) for values in latent], dtype=np.bool_).reshape(latent.shape[:2])
+    as_good = np.ones((*latent.shape[:2], latent.shape[1]), dtype=np.bool_)
+    for values in np.moveaxis(latent, 2, 0):
+        as_good &= values[:, :, None] >= values[:, None]
+    return np.asarray(~(as_good & ~np.swapaxes(as_good, 1, 2)).any(1))
 
 
 def _stacked(whitened: Array, matrices: Array) -> Array:

@@ -231,10 +231,7 @@ def _most_frequent_pareto_set(latent: Array) -> int:
     size = latent.shape[1]
     if size > MAX_SET:
         raise InvalidInput(f"a set of {size} options has 2^{size} subsets; at most {MAX_SET} options are taken")
-    better = np.all(latent[:, :, None] >= latent[:, None], axis=-1)
-    strictly = np.any(latent[:, :, None] > latent[:, None], axis=-1)
-    beaten = np.any(better & strictly, axis=1)
-    counts = np.bincount((~beaten * (1 << np.arange(size))).sum(1), minlength=2**size)
+    counts = np.bincount(memberships(latent) @ (1 << np.arange(size)), minlength=2**size)
     tied = np.flatnonzero(counts == counts.max())
     if len(tied) == 1:
         return int(tied[0])
