@@ -23,7 +23,8 @@ _MIXED = 0.3
 _STARTS = 8
 _ROUNDS = 25
 _LEAST_GAIN = 1e-6
-"""A round that gains less, relative to the value, is the last: going on changed the values found by less than 2e-5."""
+"""A round that gains less, relative to the value, is the last. Going on gained less than 2e-5, on the ridges of scalarised
+Thompson sampling 3e-3 at most (80 searches in two and five dimensions)."""
 _WIDTHS = (0.1, 0.03, 0.01)
 _CLIMB_STARTS, _CLIMB_ROUNDS = 3, 50
 _BLOCK = 128
