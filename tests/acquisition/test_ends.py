@@ -1,6 +1,5 @@
 """How much the ends of the front are worth."""
 
-import jax.numpy as jnp
 import numpy as np
 
 from choicebo.acquisition.ehvi import ExpectedImprovement
@@ -13,8 +12,8 @@ MIDDLE, BEYOND = np.array([0.65, 0.65]), np.array([1.3, -0.05])
 
 
 def gains(margin: float) -> tuple[float, float]:
-    points = jnp.asarray(np.stack([MIDDLE, BEYOND])[:, None], dtype=jnp.float32)
-    middle, beyond = np.asarray(improvement(attained(FRONT[None], margin), points))[:, 0]
+    points = np.stack([MIDDLE, BEYOND])[:, None]
+    middle, beyond = improvement(attained(FRONT[None], margin), points)[:, 0]
     return float(middle), float(beyond)
 
 

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from acquisition_helpers import known, prior_belief
+from acquisition_helpers import known, prior_draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -63,7 +63,7 @@ def test_mixed_spaces_are_searched_in_their_discrete_parts():
 def test_a_catalogue_is_gone_through_row_by_row():
     rng = np.random.default_rng(0)
     menu = cb.Catalogue([{"sku": i, "a": float(a), "b": float(b)} for i, (a, b) in enumerate(rng.random((500, 2)))])
-    objective = Objective(ACQUISITIONS["ehvi"], known(prior_belief()), seed=0)
+    objective = Objective(ACQUISITIONS["ehvi"], known(prior_draws()), seed=0)
     found = maximise(objective, objective.slope, menu, NOTHING, menu.X[:3], seed=0)
     assert len(found.X) == 497
     np.testing.assert_allclose(found.X[0], menu.X[3 + int(objective(menu.X[3:]).argmax())])
@@ -79,10 +79,10 @@ def test_what_is_to_be_avoided_is_never_found():
 
 
 def test_a_better_point_than_the_pool_is_found_for_an_acquisition():
-    belief = prior_belief()
-    objective = Objective(ACQUISITIONS["ehvi"], known(belief), seed=0)
+    draws = prior_draws()
+    objective = Objective(ACQUISITIONS["ehvi"], known(draws), seed=0)
     space = cb.Space([cb.Real("a", 0, 1), cb.Real("b", 0, 1)])
-    found = maximise(objective, objective.slope, space, belief.X, belief.X, seed=0)
+    found = maximise(objective, objective.slope, space, draws.X, draws.X, seed=0)
     grid = np.stack(np.meshgrid(*[np.linspace(0, 1, 60)] * 2), axis=-1).reshape(-1, 2)
     assert found.value[0] >= objective(grid).max() - 0.02
 

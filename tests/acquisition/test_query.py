@@ -1,74 +1,73 @@
 import numpy as np
-from acquisition_helpers import prior_belief
+from acquisition_helpers import prior_draws, with_latent
 
 import choicebo as cb
 from choicebo.acquisition import ACQUISITIONS, query
 from choicebo.acquisition.propose import believed_front, propose
 from choicebo.model.choice_table import choice_table
+from choicebo.model.draws import LatentDraws
 
 SPACE = cb.Space([cb.Real("a", 0, 1), cb.Real("b", 0, 1)])
 
 
-def ask(belief, **changes):
+def ask(draws, **changes):
     settings = {
         "size": 5,
         "new_count": 1,
         "companions": "dominated",
         "pending": np.empty((0, 2)),
-        "avoid": belief.X,
+        "avoid": draws.X,
         "seed": 0,
     }
-    return propose(belief, SPACE, (ACQUISITIONS["ehvi"],), **{**settings, **changes})
+    return propose(draws, SPACE, (ACQUISITIONS["ehvi"],), **{**settings, **changes})
 
 
 def test_companions_are_those_of_the_front_most_likely_beaten_by_the_new_option():
-    belief = prior_belief(m=30)
-    proposal = ask(belief)
+    draws = prior_draws(m=30)
+    proposal = ask(draws)
     assert proposal.new.tolist() == [True, False, False, False, False]
-    front = {row.tobytes() for row in belief.X[believed_front(belief, np.arange(30))]}
+    front = {row.tobytes() for row in draws.X[believed_front(draws, np.arange(30))]}
     shown = {row.tobytes() for row in proposal.points[1:]}
     assert shown <= front or front <= shown
 
 
 def test_a_small_front_is_filled_up_with_the_next_best_options():
-    belief = prior_belief(m=6)
-    latent = belief.latent.copy()
+    draws = prior_draws(m=6)
+    latent = draws.latent.copy()
     latent[:, 0] = 50.0
-    proposal = ask(type(belief)(belief.X, latent, belief.lengthscales, belief.mixing, belief.kernel, belief.nugget))
+    proposal = ask(with_latent(draws, latent))
     assert len(proposal.points) == 5
     assert len(np.unique(proposal.points, axis=0)) == 5
 
 
 def test_several_new_options_keep_apart():
-    belief = prior_belief(m=20)
-    proposal = ask(belief, new_count=3)
+    draws = prior_draws(m=20)
+    proposal = ask(draws, new_count=3)
     new = proposal.points[proposal.new]
     assert len(new) == 3
     assert min(np.abs(new[i] - new[j]).max() for i in range(3) for j in range(i)) > 0.01
 
 
 def test_pending_options_are_neither_proposed_again_nor_crowded():
-    belief = prior_belief(m=20)
-    first = ask(belief).points[0]
-    second = ask(belief, pending=first[None], avoid=np.vstack([belief.X, first])).points[0]
+    draws = prior_draws(m=20)
+    first = ask(draws).points[0]
+    second = ask(draws, pending=first[None], avoid=np.vstack([draws.X, first])).points[0]
     assert np.abs(first - second).max() > 0.01
 
 
 def test_an_exhausted_space_shows_known_options_and_says_so():
     space = cb.Space([cb.Integer("a", 0, 3), cb.Integer("b", 0, 3)])
-    belief = prior_belief(m=16)
-    belief = type(belief)(
-        space.enumerate(), belief.latent, belief.lengthscales, belief.mixing, belief.kernel, belief.nugget
-    )
+    some = prior_draws(m=16)
+    draws = LatentDraws.of(space.enumerate(), some.whitened, some.lengthscales, some.mixing, some.kernel, some.nugget)
     proposal = propose(
-        belief,
+        draws,
         space,
         (ACQUISITIONS["ehvi"],),
         size=5,
         new_count=1,
         companions="dominated",
         pending=np.empty((0, 2)),
-        avoid=belief.X,
+        avoid=draws.X,
         seed=0,
     )
     assert not proposal.new.any()
@@ -91,13 +90,13 @@ def test_an_answer_that_gives_membership_away_is_worth_its_entropy():
 
 
 def test_informative_companions_tell_at_least_as_much_as_the_paper_rule():
-    belief = prior_belief(m=25)
+    draws = prior_draws(m=25)
     candidates, new = np.arange(24), np.array([24])
-    member = query.memberships(belief.latent)
+    member = query.memberships(draws.latent)
     told = {}
     for name, rule in (
-        ("informative", query.most_informative(belief, new, candidates, 4, np.arange(25))),
-        ("dominated", query.most_dominated(belief, new, candidates, 4)),
+        ("informative", query.most_informative(draws, new, candidates, 4, np.arange(25))),
+        ("dominated", query.most_dominated(draws, new, candidates, 4)),
     ):
-        told[name] = query.membership_information(choice_table(belief.latent[:, [24, *rule]]), member)
+        told[name] = query.membership_information(choice_table(draws.latent[:, [24, *rule]]), member)
     assert told["informative"] >= told["dominated"]

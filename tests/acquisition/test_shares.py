@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from acquisition_helpers import prior_belief
+from acquisition_helpers import prior_draws
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,8 +59,8 @@ def test_an_acquisition_whose_options_are_all_beaten_is_asked_less(monkeypatch):
         return drawn[-1]
 
     monkeypatch.setattr("choicebo.acquisition.propose.any_relative", noted)
-    belief = prior_belief(m=30)
-    front = believed_front(belief, np.arange(30))
+    draws = prior_draws(m=30)
+    front = believed_front(draws, np.arange(30))
     beaten = np.setdiff1d(np.arange(30), front)
     both = (ACQUISITIONS["ehvi"], ACQUISITIONS["variation"])
 
@@ -68,14 +68,14 @@ def test_an_acquisition_whose_options_are_all_beaten_is_asked_less(monkeypatch):
         found = []
         for seed in range(12):
             proposal = propose(
-                belief,
+                draws,
                 cb.Space([cb.Real("a", 0, 1), cb.Real("b", 0, 1)]),
                 both,
                 size=5,
                 new_count=2,
                 companions="dominated",
                 pending=np.empty((0, 2)),
-                avoid=belief.X,
+                avoid=draws.X,
                 seed=seed,
                 found_by=found_by,
             )
@@ -85,9 +85,9 @@ def test_an_acquisition_whose_options_are_all_beaten_is_asked_less(monkeypatch):
 
     assert times(None) == (12, 12)
     assert not drawn, "with nothing left over the model chooses every option"
-    ehvi, variation = times({"ehvi": belief.X[beaten], "variation": belief.X[front]})
+    ehvi, variation = times({"ehvi": draws.X[beaten], "variation": draws.X[front]})
     assert variation > 2 * ehvi > 0
     assert len(drawn) == variation - 12, "what was left is drawn, variation's own half is not"
     drawn.clear()
-    assert times({"ehvi": belief.X[front], "variation": belief.X[beaten]}) == (12, 12)
+    assert times({"ehvi": draws.X[front], "variation": draws.X[beaten]}) == (12, 12)
     assert not drawn

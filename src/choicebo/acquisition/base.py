@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-import jax
 import numpy as np
 from numpy.typing import NDArray
 
-from choicebo.acquisition.belief import Belief, Outlook
+from choicebo.model.draws import LatentDraws
+from choicebo.model.outlook import Outlook
 
-Array = NDArray[np.float64]
+Array = NDArray[np.floating[Any]]
+"""Of single or double precision: points are ranked in the one and climb in the other."""
 
 
 class Known(NamedTuple):
     """What is known of the options so far, when a new one is to be found."""
 
-    belief: Belief
+    draws: LatentDraws
     """Draws at the options that were answered about or are in an open question."""
     front: NDArray[np.int64]
-    """``X_nd``: rows of ``belief.X`` that are believed Pareto-optimal; never empty."""
+    """``X_nd``: rows of ``draws.X`` that are believed Pareto-optimal; never empty."""
 
 
 class Prepared(NamedTuple):
     """An acquisition made ready for one question."""
 
     outlook: Outlook
+    """``known.draws.marginals(seed)`` to look at all draws, ``known.draws.path(draw, seed)`` to believe one of them."""
     state: Any
     """Arrays for ``score``."""
 
@@ -33,8 +35,8 @@ class Prepared(NamedTuple):
 class Acquisition(Protocol):
     """How good it would be to show a point; one file each.
 
-    ``prepare`` runs once for a question; ``score`` is compiled, takes latent values (n, draws, n_e) and gives (n,), larger
-    being better, on a logarithmic scale where the quantity is positive.
+    This is all that an acquisition of your own needs: its derivatives are then found by finite differences, at the cost of
+    two scores for each input. One that has ``score_gradient`` too (:class:`Differentiable`) is faster.
     """
 
     @property
@@ -56,6 +58,23 @@ class Acquisition(Protocol):
         """The state of one question."""
         ...
 
-    def score(self, state: Any, latent: jax.Array) -> jax.Array:
-        """The value of each point."""
+    def score(self, state: Any, latent: Array) -> Array:
+        """The value of each point, on a logarithmic scale where the quantity is positive.
+
+        Args:
+            state: what ``prepare`` made.
+            latent: (n, draws, n_e), in single or double precision; the draws are those of the outlook, one for a path.
+
+        Returns:
+            (n,), larger being better.
+        """
+        ...
+
+
+@runtime_checkable
+class Differentiable(Acquisition, Protocol):
+    """An acquisition with its derivative written out."""
+
+    def score_gradient(self, state: Any, latent: Array) -> tuple[Array, Array]:
+        """The values (n,) of ``score``, and the derivative of each by its point's latent values, (n, draws, n_e)."""
         ...

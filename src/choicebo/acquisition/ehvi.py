@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import jax
-import jax.numpy as jnp
+import numpy as np
 
-from choicebo.acquisition.base import Known, Prepared
-from choicebo.acquisition.improvement import attained, improvement
+from choicebo.acquisition.base import Array, Known, Prepared
+from choicebo.acquisition.improvement import attained, improvement, improvement_gradient
+
+_LEAST = 1e-12
 
 
 @dataclass(frozen=True)
@@ -25,8 +26,14 @@ class ExpectedImprovement:
 
     def prepare(self, known: Known, seed: int) -> Prepared:
         """The volume that each draw attains already."""
-        return Prepared(known.belief.marginals(seed), attained(known.belief.smooth, self.margin))
+        return Prepared(known.draws.marginals(seed), attained(known.draws.smooth, self.margin))
 
-    def score(self, state: Any, latent: jax.Array) -> jax.Array:
+    def score(self, state: Any, latent: Array) -> Array:
         """Logarithm of the expected improvement."""
-        return jnp.log(improvement(state, latent).mean(-1) + 1e-12)
+        return np.asarray(np.log(improvement(state, latent).mean(1) + _LEAST))
+
+    def score_gradient(self, state: Any, latent: Array) -> tuple[Array, Array]:
+        """The score, and its derivative by the latent values."""
+        gain, by_latent = improvement_gradient(state, latent)
+        expected = gain.mean(1) + _LEAST
+        return np.log(expected), by_latent / (gain.shape[1] * expected[:, None, None])

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
-from choicebo._compile import jit
-from choicebo.acquisition.base import Acquisition, Known, Prepared
-from choicebo.acquisition.belief import Outlook, latent_at
+from choicebo.acquisition.base import Acquisition, Differentiable, Known
 from choicebo.space import Searchable, Space
 
 Array = NDArray[np.float64]
@@ -26,8 +22,15 @@ _MIXED = 0.3
 """Share of variations that mix two options."""
 _STARTS = 8
 _ROUNDS = 25
+_LEAST_GAIN = 1e-6
+"""A round that gains less, relative to the value, is the last. Going on gained less than 2e-5, on the ridges of scalarised
+Thompson sampling 3e-3 at most (80 searches in two and five dimensions)."""
 _WIDTHS = (0.1, 0.03, 0.01)
 _CLIMB_STARTS, _CLIMB_ROUNDS = 3, 50
+_BLOCK = 128
+"""Points at once: few enough for a processor's own cache."""
+_STEP = 1e-4
+"""Of a finite difference, in the unit cube."""
 
 
 class Found(NamedTuple):
@@ -38,49 +41,43 @@ class Found(NamedTuple):
     value: Array
 
 
-@jit("acquisition", "kernel", "nugget")
-def _values(
-    acquisition: Acquisition, kernel: str, nugget: float, outlook: Outlook, state: Any, points: jax.Array
-) -> jax.Array:
-    return acquisition.score(state, latent_at(kernel, nugget, outlook, points))
-
-
-@jit("acquisition", "kernel", "nugget")
-def _slopes(
-    acquisition: Acquisition, kernel: str, nugget: float, outlook: Outlook, state: Any, points: jax.Array
-) -> tuple[jax.Array, jax.Array]:
-    def total(x: jax.Array) -> jax.Array:
-        return acquisition.score(state, latent_at(kernel, nugget, outlook, x)).sum().astype(jnp.float64)
-
-    value, gradient = jax.value_and_grad(total)(points)
-    return value, gradient
-
-
 class Objective:
     """An acquisition, ready to be evaluated anywhere."""
 
     def __init__(self, acquisition: Acquisition, known: Known, seed: int) -> None:
-        self._prepared: Prepared = acquisition.prepare(known, seed)
-        self._fixed = (acquisition, known.belief.kernel, float(known.belief.nugget))
-        # Bounds the memory of one block: the arrays grow with the number of directions, and so with n_e.
-        self._block = 512 if known.belief.n_e <= 2 else 128
+        self._acquisition = acquisition
+        self._gradient = acquisition.score_gradient if isinstance(acquisition, Differentiable) else None
+        self._outlook, self._state = acquisition.prepare(known, seed)
 
     def __call__(self, points: Array) -> Array:
         """Values (n,) at ``points: (n, d)``; what is not finite counts as worst."""
-        parts = []
-        for at in range(0, len(points), self._block):
-            part = points[at : at + self._block]
-            room = self._block if len(points) > self._block // 8 else self._block // 8
-            padded = np.concatenate([part, np.repeat(part[-1:], max(room, len(part)) - len(part), axis=0)])
-            found = _values(*self._fixed, self._prepared.outlook, self._prepared.state, jnp.asarray(padded))
-            parts.append(np.asarray(found, dtype=np.float64)[: len(part)])
-        values = np.concatenate(parts) if parts else np.empty(0)
+        values = np.empty(len(points))
+        for at in range(0, len(points), _BLOCK):
+            mine = slice(at, at + _BLOCK)
+            # Single precision tells the points apart, in half the time.
+            latent = self._outlook.evaluate(points[mine]).latent.astype(np.float32)
+            values[mine] = self._acquisition.score(self._state, latent)
         return np.where(np.isfinite(values), values, -np.inf)
 
     def slope(self, points: Array) -> tuple[float, Array]:
-        """Sum of the values at ``points`` and its gradient."""
-        value, gradient = _slopes(*self._fixed, self._prepared.outlook, self._prepared.state, jnp.asarray(points))
-        return float(value), np.nan_to_num(np.asarray(gradient, dtype=np.float64))
+        """Sum of the values at ``points: (n, d)`` and its gradient."""
+        if self._gradient is None:
+            values, gradient = self._differences(points)
+        else:
+            at = self._outlook.evaluate(points)
+            scores, by_latent = self._gradient(self._state, at.latent)
+            values = np.asarray(scores, dtype=np.float64)
+            gradient = self._outlook.gradient(at, np.asarray(by_latent, dtype=np.float64))
+        return float(values.sum()), np.where(np.isfinite(gradient), gradient, 0.0)
+
+    def _differences(self, points: Array) -> tuple[Array, Array]:
+        """Values (n,) and central differences (n, d) of an acquisition that has no derivative of its own."""
+        n, dim = points.shape
+        steps = _STEP * np.concatenate([np.zeros((1, dim)), np.eye(dim), -np.eye(dim)])
+        moved = (points + steps[:, None]).reshape(-1, dim)
+        scores = self._acquisition.score(self._state, self._outlook.evaluate(moved).latent)
+        values, ahead, behind = np.split(np.asarray(scores, dtype=np.float64).reshape(-1, n), [1, 1 + dim])
+        return values[0], ((ahead - behind) / (2.0 * _STEP)).T
 
 
 def maximise(
@@ -188,9 +185,8 @@ def _climbed(
         return -value, -gradient[:, free].reshape(-1)
 
     flat = starts[:, free].reshape(-1)
-    ended = minimize(
-        negative, flat, jac=True, method="L-BFGS-B", bounds=Bounds(0.0, 1.0), options={"maxiter": _ROUNDS, "maxcor": 10}
-    ).x
+    options = {"maxiter": _ROUNDS, "maxcor": 10, "ftol": _LEAST_GAIN}
+    ended = minimize(negative, flat, jac=True, method="L-BFGS-B", bounds=Bounds(0.0, 1.0), options=options).x
     ends = starts.copy()
     ends[:, free] = np.clip(ended.reshape(len(starts), -1), 0.0, 1.0)
     # Part of the way serves where the whole of it leaves the feasible region.

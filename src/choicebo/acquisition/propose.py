@@ -10,13 +10,15 @@ from numpy.typing import NDArray
 
 from choicebo.acquisition import query, shares
 from choicebo.acquisition.base import Acquisition, Known
-from choicebo.acquisition.belief import Belief
 from choicebo.acquisition.maximise import Objective, any_relative, maximise
+from choicebo.model.draws import LatentDraws
 from choicebo.space import Searchable
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
+DRAWS = 128
+"""Draws that an acquisition averages over: enough for a ranking of points, few enough for thousands of points."""
 COMPANIONS = ("dominated", "informative")
 """How known options are chosen beside new ones: the paper's rule, or by what the answer would tell."""
 
@@ -35,14 +37,13 @@ class Proposal(NamedTuple):
     """Names of the acquisitions that found the new options, in their order; empty without a model."""
 
 
-def believed_front(belief: Belief, among: Rows) -> Rows:
+def believed_front(draws: LatentDraws, among: Rows) -> Rows:
     """``X_nd``: those ``among`` the options that are non-dominated in at least half of the draws; never empty."""
-    probability = query.pareto_probabilities(belief.latent[:, among])
-    return among[probability >= min(0.5, float(probability.max()))]
+    return _likely(among, query.pareto_probabilities(draws.latent[:, among]))
 
 
 def propose(
-    belief: Belief,
+    draws: LatentDraws,
     space: Searchable,
     acquisitions: tuple[Acquisition, ...],
     *,
@@ -62,10 +63,11 @@ def propose(
     questions: draws imagine their values, so that nothing similar is proposed. ``avoid: (n, d)`` are options that must not be
     proposed as new.
     """
-    answered = np.arange(len(belief.X))
-    options = belief.X
-    belief = belief.extended(pending, seed)
-    front = believed_front(belief, answered)
+    answered = np.arange(len(draws.X))
+    options = draws.X
+    draws = draws.extended(pending, seed)
+    probability = query.pareto_probabilities(draws.latent[:, answered])
+    front = _likely(answered, probability)
     names = [acquisition.name for acquisition in acquisitions]
     share = shares.shares(*shares.success(found_by or {}, names, options, options[front]))
     new: list[Array] = []
@@ -74,16 +76,16 @@ def propose(
         left_over = place == len(acquisitions)
         acquisition = acquisitions[-1] if left_over else acquisitions[place]
         by_chance = left_over and acquisition.nearby
-        point = best_point(belief, space, acquisition, avoid, seed + 1 + number, by_chance=by_chance)
+        point = best_point(draws, space, acquisition, avoid, seed + 1 + number, by_chance=by_chance)
         if len(point) == 0:
             break
         new.append(point[0])
         used.append(acquisition)
         avoid = np.concatenate([avoid, point])
-        belief = belief.extended(point, seed + 101 + number)
-    new_rows = np.arange(len(belief.X) - len(new), len(belief.X))
-    known_rows = _companions(belief, new_rows, front, answered, size - len(new), companions)
-    points = np.concatenate([belief.X[new_rows], belief.X[known_rows]])
+        draws = draws.extended(point, seed + 101 + number)
+    new_rows = np.arange(len(draws.X) - len(new), len(draws.X))
+    known_rows = _companions(draws, new_rows, front, probability, size - len(new), companions)
+    points = np.concatenate([draws.X[new_rows], draws.X[known_rows]])
     is_new = np.arange(len(points)) < len(new)
     finders = tuple(acquisition.name for acquisition in used)
     reason = _reason(used, len(known_rows), front, known_rows)
@@ -91,33 +93,40 @@ def propose(
 
 
 def best_point(
-    belief: Belief, space: Searchable, acquisition: Acquisition, avoid: Array, seed: int, *, by_chance: bool = False
+    draws: LatentDraws, space: Searchable, acquisition: Acquisition, avoid: Array, seed: int, *, by_chance: bool = False
 ) -> Array:
     """The point (1, d) of the largest acquisition, or any relative of the believed front; (0, d) if nothing is left."""
-    known = Known(belief, believed_front(belief, np.arange(len(belief.X))))
-    around = belief.X[known.front]
+    known = Known(draws, believed_front(draws, np.arange(len(draws.X))))
+    around = draws.X[known.front]
     if by_chance and len(point := any_relative(space, around, avoid, seed)) > 0:
         return point
     objective = Objective(acquisition, known, seed)
     return maximise(objective, objective.slope, space, around, avoid, seed, nearby=acquisition.nearby).X[:1]
 
 
-def _companions(belief: Belief, new: Rows, front: Rows, answered: Rows, count: int, rule: str) -> Rows:
-    """Known options for a question: of the believed front by ``rule``, and the next best where it is too small."""
+def _likely(among: Rows, probability: Array) -> Rows:
+    """Those that are Pareto-optimal with a probability of at least a half; never empty."""
+    return among[probability >= min(0.5, float(probability.max()))]
+
+
+def _companions(draws: LatentDraws, new: Rows, front: Rows, probability: Array, count: int, rule: str) -> Rows:
+    """Known options for a question: of the believed front by ``rule``, and the next best where it is too small.
+
+    ``probability`` is that of each answered option, the first rows of ``draws.X``, to be Pareto-optimal among them.
+    """
+    answered = np.arange(len(probability))
     count = max(0, min(count, len(answered)))
     if count == 0:
         return answered[:0]
     if len(new) == 0:
         # Nothing new is left to show: ask about those of which it is least clear whether they belong to the set.
-        probability = query.pareto_probabilities(belief.latent[:, answered])
         return answered[np.argsort(np.abs(probability - 0.5), kind="stable")[:count]]
     if rule == "informative":
-        chosen = query.most_informative(belief, new, front, count, about=np.concatenate([front, new]))
+        chosen = query.most_informative(draws, new, front, count, about=np.concatenate([front, new]))
     else:
-        chosen = query.most_dominated(belief, new, front, count)
+        chosen = query.most_dominated(draws, new, front, count)
     rest = np.setdiff1d(answered, chosen)
-    probability = query.pareto_probabilities(belief.latent[:, answered])[np.searchsorted(answered, rest)]
-    return np.concatenate([chosen, rest[np.argsort(-probability, kind="stable")]])[:count]
+    return np.concatenate([chosen, rest[np.argsort(-probability[rest], kind="stable")]])[:count]
 
 
 def _reason(used: list[Acquisition], known: int, front: Rows, shown: Rows) -> str:

@@ -5,20 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
-from choicebo.acquisition.base import Known, Prepared
+from choicebo.acquisition.base import Array, Known, Prepared
 from choicebo.acquisition.improvement import attained
+
+_SUM = 0.05
 
 
 class Chebyshev(NamedTuple):
-    """A weighted Chebyshev scalarisation, measured from the ideal of one draw's front."""
+    """A weighted Chebyshev scalarisation, measured from the ideal of one draw's front; each (n_e,)."""
 
-    ideal: jax.Array
-    unit: jax.Array
-    weight: jax.Array
+    ideal: Array
+    scale: Array
+    """Weights in units of the front's extent."""
 
 
 @dataclass(frozen=True)
@@ -32,15 +32,20 @@ class ScalarisedThompson:
     def prepare(self, known: Known, seed: int) -> Prepared:
         """One draw as a function, and a weight drawn evenly from the simplex."""
         rng = np.random.default_rng(seed)
-        belief = known.belief
-        draw = int(rng.integers(len(belief.latent)))
-        weight = rng.dirichlet(np.ones(belief.n_e))
-        front = attained(belief.smooth[[draw]], 0.0)
-        ideal = belief.smooth[draw].max(0)
-        parts = (ideal, np.asarray(front.unit[0]), weight)
-        return Prepared(belief.path(draw, seed), Chebyshev(*(jnp.asarray(p, dtype=jnp.float32) for p in parts)))
+        draws = known.draws
+        draw = int(rng.integers(draws.count))
+        weight = rng.dirichlet(np.ones(draws.n_e))
+        unit = attained(draws.smooth[[draw]], 0.0).unit[:, 0]
+        return Prepared(draws.path(draw, seed), Chebyshev(draws.smooth[draw].max(0), weight / unit))
 
-    def score(self, state: Any, latent: jax.Array) -> jax.Array:
+    def score(self, state: Any, latent: Array) -> Array:
         """Augmented Chebyshev value: the worst weighted shortfall, and a little of the sum against ties."""
-        shortfall: jax.Array = state.weight * (latent[:, 0] - state.ideal) / state.unit
-        return shortfall.min(-1) + 0.05 * shortfall.sum(-1)
+        shortfall = state.scale * (latent[:, 0] - state.ideal)
+        return np.asarray(shortfall.min(1) + _SUM * shortfall.sum(1))
+
+    def score_gradient(self, state: Any, latent: Array) -> tuple[Array, Array]:
+        """The score, and its derivative by the latent values."""
+        shortfall = state.scale * (latent[:, 0] - state.ideal)
+        worst = np.arange(shortfall.shape[1]) == shortfall.argmin(1)[:, None]
+        by_latent = state.scale * (worst + _SUM)
+        return shortfall.min(1) + _SUM * shortfall.sum(1), by_latent[:, None]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
-from choicebo.acquisition.base import Known, Prepared
-from choicebo.acquisition.improvement import attained, improvement
+from choicebo.acquisition.base import Array, Known, Prepared
+from choicebo.acquisition.improvement import attained, improvement, improvement_gradient
+
+_LEAST = 1e-12
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,15 @@ class Thompson:
 
     def prepare(self, known: Known, seed: int) -> Prepared:
         """One draw as a function, and the volume that it attains already."""
-        draw = int(np.random.default_rng(seed).integers(len(known.belief.latent)))
-        return Prepared(known.belief.path(draw, seed), attained(known.belief.smooth[[draw]], self.margin))
+        draw = int(np.random.default_rng(seed).integers(known.draws.count))
+        return Prepared(known.draws.path(draw, seed), attained(known.draws.smooth[[draw]], self.margin))
 
-    def score(self, state: Any, latent: jax.Array) -> jax.Array:
+    def score(self, state: Any, latent: Array) -> Array:
         """Logarithm of the improvement in that draw."""
-        return jnp.log(improvement(state, latent)[:, 0] + 1e-12)
+        return np.asarray(np.log(improvement(state, latent)[:, 0] + _LEAST))
+
+    def score_gradient(self, state: Any, latent: Array) -> tuple[Array, Array]:
+        """The score, and its derivative by the latent values."""
+        gain, by_latent = improvement_gradient(state, latent)
+        gain += _LEAST
+        return np.log(gain[:, 0]), by_latent / gain[..., None]

@@ -8,20 +8,20 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import solve_triangular
 
 from choicebo import pareto
 from choicebo._runtime import one_blas_thread
 from choicebo.choices import ChoiceData
 from choicebo.errors import InvalidInput
 from choicebo.model.choice_table import MAX_SET, choice_table, subset_of_code
+from choicebo.model.covariance import Hyperparameters, mixing
 from choicebo.model.diagnostics import Diagnostics
+from choicebo.model.draws import LatentDraws, evenly, memberships
 from choicebo.model.engines.base import ModelSpec, ProgressCallback, Reporter
-from choicebo.model.covariance import JITTER, Hyperparameters, mixing, option_covariance, safe_cholesky
 from choicebo.model.evaluate import Likelihood
 from choicebo.model.loo import Loo, leave_one_out
 
@@ -89,40 +89,22 @@ class Posterior:
         unit = self.mixing / self.scales[:, None]
         return np.asarray(unit @ unit.T)
 
-    def _covariance(self, A: Array, B: Array, lengthscale: Array) -> Array:
-        return option_covariance(self.spec.kernel, self.spec.nugget, A, B, lengthscale)
-
     @functools.cached_property
-    def _factors(self) -> tuple[Array, ...]:
-        identity = JITTER * np.eye(len(self.options))
-        return tuple(
-            safe_cholesky(self._covariance(self.options, self.options, lengthscale) + identity)
-            for lengthscale in self.lengthscales
-        )
-
-    @functools.cached_property
-    def _draws(self) -> Array:
-        """(draws, n_e, m): all chains together, draws of one chain spread out evenly."""
+    def draws(self) -> LatentDraws:
+        """All draws at the options, those of one chain spread out evenly, and what they say of other points."""
         chains, draws = self.whitened.shape[:2]
-        return np.swapaxes(self.whitened, 0, 1).reshape(chains * draws, *self.whitened.shape[2:])
-
-    @functools.cached_property
-    def _weights(self) -> Array:
-        """(draws, n_e, m): ``K^-1 parts`` of every draw, so that a conditional mean is one product."""
-        weights = [
-            solve_triangular(factor, self._draws[:, d].T, lower=True, trans="T").T
-            for d, factor in enumerate(self._factors)
-        ]
-        return np.stack(weights, axis=1)
+        flat = np.swapaxes(self.whitened, 0, 1).reshape(chains * draws, *self.whitened.shape[2:])
+        flat = np.asarray(flat, dtype=np.float64)
+        return LatentDraws.of(
+            self.options, flat, self.lengthscales, self.mixing, self.spec.kernel, float(self.spec.nugget)
+        )
 
     def latent(self, X: ArrayLike) -> LatentSummary:
         """Mean and 95 % band of each latent function at ``X: (n, d)``, any number of points."""
         points = self._points(X)
         parts = []
         for chunk in _chunks(points, _CHUNK):
-            mean, cross = self._conditional_mean(chunk)
-            rest = np.stack([np.maximum(1.0 - (c**2).sum(0), 0.0) for c in cross], axis=1)
-            mean, variance = mean @ self.mixing.T, rest @ (self.mixing**2).T
+            mean, variance = self.draws.moments(chunk)
             lower, upper = (_mixture_quantile(mean, np.sqrt(variance), share) for share in (0.025, 0.975))
             parts.append((mean.mean(0), lower, upper))
         return LatentSummary(*(np.concatenate(part) for part in zip(*parts, strict=True)))
@@ -135,17 +117,8 @@ class Posterior:
         points = self._points(X)
         if draws < 1:
             raise InvalidInput(f"draws must be at least 1, got {draws}")
-        rng = np.random.default_rng(seed)
-        unique, inverse = np.unique(points, axis=0, return_inverse=True)
-        total = len(self._draws)
-        chosen = np.resize(np.linspace(0, total, min(draws, total), endpoint=False).astype(int), draws)
-        mean, cross = self._conditional_mean(unique, chosen)
-        result = np.empty_like(mean)
-        for d, lengthscale in enumerate(self.lengthscales):
-            rest = self._covariance(unique, unique, lengthscale) - cross[d].T @ cross[d]
-            noise = rng.standard_normal((draws, len(unique)))
-            result[..., d] = mean[..., d] + noise @ safe_cholesky(rest).T
-        return np.asarray((result @ self.mixing.T)[:, inverse.reshape(-1)])
+        total = self.draws.count
+        return self.draws.taken(np.resize(evenly(total, min(draws, total)), draws)).at(points, seed)
 
     def choice_probabilities(
         self, X_set: ArrayLike, *, normalised: bool = True, seed: int = 0
@@ -157,7 +130,7 @@ class Posterior:
         """
         points = self._points(X_set)
         _require_set(points)
-        table = choice_table(next(self._set_draws(points[None], seed))).mean(0)
+        table = choice_table(self.draws.at(points, seed)).mean(0)
         if normalised:
             table = table / table.sum()
         order = np.argsort(-table, kind="stable")
@@ -187,12 +160,14 @@ class Posterior:
         if rule == "mean":
             # Equal options are one option: rounding must not make one beat the other.
             points, position = np.unique(sets.reshape(-1, sets.shape[2]), axis=0, return_inverse=True)
-            means = [self._conditional_mean(chunk)[0].mean(0) for chunk in _chunks(points, _CHUNK)]
-            flat = (np.concatenate(means) @ self.mixing.T)[position.reshape(-1)]
+            means = [self.draws.moments(chunk)[0].mean(0) for chunk in _chunks(points, _CHUNK)]
+            flat = np.concatenate(means)[position.reshape(-1)]
             kept = [pareto.non_dominated(values) for values in flat.reshape(len(sets), size, -1)]
             return [tuple(int(i) for i in np.flatnonzero(mask)) for mask in kept]
         codes = []
-        for latent in self._set_draws(sets, seed):
+        rng = np.random.default_rng(seed)
+        for points in sets:
+            latent = self.draws.at(points, rng)
             if rule == "likelihood":
                 codes.append(int(choice_table(latent).mean(0).argmax()) + 1)
             else:
@@ -203,7 +178,7 @@ class Posterior:
         """Probability that each row of ``X: (n, d)`` is Pareto-optimal among all rows, (n,)."""
         points = self._points(X)
         latent = self.sample(points, draws=draws, seed=seed)
-        return np.asarray(np.mean([pareto.non_dominated(values) for values in latent], axis=0))
+        return np.asarray(memberships(latent).mean(0))
 
     def pareto_set(self, X: ArrayLike, *, threshold: float = 0.5, draws: int = 400, seed: int = 0) -> NDArray[np.int64]:
         """The rows of ``X`` that are Pareto-optimal with at least the given probability; never empty."""
@@ -229,34 +204,6 @@ class Posterior:
                 seed=seed,
                 report=Reporter(progress),
             )
-
-    def _conditional_mean(self, points: Array, chosen: Any = slice(None)) -> tuple[Array, list[Array]]:
-        """Means of the independent parts given each chosen draw, (draws, n, n_e), and ``L^-1 k(options, points)`` of each."""
-        means, cross = [], []
-        for d, lengthscale in enumerate(self.lengthscales):
-            k = self._covariance(self.options, points, lengthscale)
-            means.append(self._weights[chosen, d] @ k)
-            cross.append(solve_triangular(self._factors[d], k, lower=True))
-        return np.stack(means, axis=-1), cross
-
-    def _set_draws(self, sets: Array, seed: int) -> Iterator[Array]:
-        """Joint draws (draws, k, n_e) of the options of each set; sets are separate questions, so each has its own."""
-        rng = np.random.default_rng(seed)
-        total, size = len(self._draws), sets.shape[1]
-        for part in _chunks(sets, max(1, _CHUNK // size)):
-            mean, cross = self._conditional_mean(part.reshape(-1, part.shape[2]))
-            for number, options in enumerate(part):
-                mine = slice(number * size, (number + 1) * size)
-                # Equal options are one option: they must get equal values.
-                unique, inverse = np.unique(options, axis=0, return_index=True, return_inverse=True)[1:]
-                parts = mean[:, mine][:, unique]
-                for d, lengthscale in enumerate(self.lengthscales):
-                    known = cross[d][:, mine][:, unique]
-                    distinct = options[unique]
-                    rest = self._covariance(distinct, distinct, lengthscale) - known.T @ known
-                    noise = rng.standard_normal((total, len(unique))) @ safe_cholesky(rest).T
-                    parts[..., d] += noise
-                yield (parts @ self.mixing.T)[:, inverse.reshape(-1)]
 
     def _points(self, X: ArrayLike) -> Array:
         try:
@@ -285,10 +232,7 @@ def _most_frequent_pareto_set(latent: Array) -> int:
     size = latent.shape[1]
     if size > MAX_SET:
         raise InvalidInput(f"a set of {size} options has 2^{size} subsets; at most {MAX_SET} options are taken")
-    better = np.all(latent[:, :, None] >= latent[:, None], axis=-1)
-    strictly = np.any(latent[:, :, None] > latent[:, None], axis=-1)
-    beaten = np.any(better & strictly, axis=1)
-    counts = np.bincount((~beaten * (1 << np.arange(size))).sum(1), minlength=2**size)
+    counts = np.bincount(memberships(latent) @ (1 << np.arange(size)), minlength=2**size)
     tied = np.flatnonzero(counts == counts.max())
     if len(tied) == 1:
         return int(tied[0])

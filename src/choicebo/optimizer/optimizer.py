@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from choicebo._runtime import one_blas_thread
 from choicebo.acquisition import ACQUISITIONS
-from choicebo.acquisition.belief import Belief
-from choicebo.acquisition.propose import Proposal, propose
+from choicebo.acquisition.propose import DRAWS, Proposal, propose
 from choicebo.acquisition.space_filling import random_options, spread_options
 from choicebo.choices import ChoiceData
 from choicebo.errors import DataError, InvalidInput
@@ -308,7 +307,7 @@ class ChoiceOptimizer:
         pending = self._points_of([option for query in self.open_queries for option in query.options])
         with one_blas_thread():
             proposal = propose(
-                Belief.of(posterior),
+                posterior.draws.thinned(DRAWS),
                 self.space,
                 tuple(ACQUISITIONS[name] for name in names),
                 size=settings.query_size,

@@ -1,0 +1,278 @@
+"""Joint draws of the latent functions at known options, and everything about conditioning on them."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+
+from choicebo.model.covariance import JITTER, KERNELS, factors, option_covariance, safe_cholesky, squared_differences
+from choicebo.model.outlook import Marginals, Path, prior_angles
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.int64]
+Seed = int | np.random.Generator
+
+FEATURES = 512
+"""Random Fourier features of one path."""
+_FEW = 40
+"""Options of which all pairs are compared faster than one draw after the other is looked at."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class LatentDraws:
+    """Joint draws at some options; each draw knows its latent functions there, and is uncertain about them elsewhere.
+
+    The latent functions are combinations of independent parts of unit variance, and a part at the options is its Cholesky
+    factor times independent normal values. So a draw learns of one more option by one more row of the factor and one more
+    normal value.
+    """
+
+    X: Array
+    """(m, d): different options."""
+    whitened: Array
+    """(draws, n_e, m): what the parts at the options are made of."""
+    factors: Array
+    """(n_e, m, m): Cholesky factors of the parts' covariance."""
+    lengthscales: Array
+    """(n_e, d)"""
+    mixing: Array
+    """(n_e, n_e): the latent functions as combinations of the parts, ``f = mixing @ parts``."""
+    kernel: str
+    nugget: float
+
+    @classmethod
+    def of(
+        cls, X: Array, whitened: Array, lengthscales: Array, mixing: Array, kernel: str, nugget: float
+    ) -> LatentDraws:
+        """Draws whose factors are still to be computed; the arguments are the fields of the same names."""
+        lower = factors(kernel, nugget, squared_differences(X), np.log(lengthscales)).lower
+        return cls(X, whitened, lower, lengthscales, mixing, kernel, nugget)
+
+    @property
+    def count(self) -> int:
+        """The number of draws."""
+        return len(self.whitened)
+
+    @property
+    def n_e(self) -> int:
+        """The number of latent dimensions."""
+        return len(self.factors)
+
+    @functools.cached_property
+    def parts(self) -> Array:
+        """(draws, m, n_e): the independent parts of unit variance at the options."""
+        return _stacked(self.whitened, np.swapaxes(self.factors, 1, 2))
+
+    @functools.cached_property
+    def latent(self) -> Array:
+        """(draws, m, n_e): the latent functions at the options, in units of the noise."""
+        return np.asarray(self.parts @ self.mixing.T)
+
+    @functools.cached_property
+    def smooth(self) -> Array:
+        """(draws, m, n_e): the share of :attr:`latent` that depends on the options' inputs, as far as the draws tell."""
+        own = (self.nugget + JITTER) * np.moveaxis(self._weights, 0, 2)
+        return np.asarray((self.parts - own) @ self.mixing.T)
+
+    @functools.cached_property
+    def _weights(self) -> Array:
+        """(n_e, draws, m): ``K^-1 parts``."""
+        pairs = zip(self.factors, np.swapaxes(self.whitened, 0, 1), strict=True)
+        return np.stack([_solved(lower, white.T, trans="T").T for lower, white in pairs])
+
+    def taken(self, rows: Rows) -> LatentDraws:
+        """These draws only, a draw that is given twice counting twice."""
+        return dataclasses.replace(self, whitened=self.whitened[rows])
+
+    def thinned(self, count: int) -> LatentDraws:
+        """At most ``count`` draws, spread evenly over all of them."""
+        return self if count >= self.count else self.taken(evenly(self.count, count))
+
+    def moments(self, points: Array) -> tuple[Array, Array]:
+        """What each draw knows of the latent functions at ``points: (n, d)``, an option's own part included.
+
+        Returns:
+            The conditional means (draws, n, n_e), and the variances (n, n_e), which all draws have in common.
+        """
+        cross = self._cross(points)
+        rest = np.maximum(1.0 - (cross * cross).sum(1), 0.0)
+        return _stacked(self.whitened, cross) @ self.mixing.T, rest.T @ (self.mixing**2).T
+
+    def at(self, points: Array, seed: Seed) -> Array:
+        """Joint draws (draws, n, n_e) at ``points: (n, d)``; at known options, the draws that are there.
+
+        Equal points are one option and get equal values.
+        """
+        where = rows_in(self.X, points)
+        result = self.latent[:, where]
+        if (where < 0).any():
+            fresh, inverse = np.unique(points[where < 0], axis=0, return_inverse=True)
+            cross = self._cross(fresh)
+            deviates = self._deviates(len(fresh), seed)
+            rest = np.swapaxes(self._factors_of_rest(fresh, cross), 1, 2)
+            found = (_stacked(self.whitened, cross) + _stacked(deviates, rest)) @ self.mixing.T
+            result[:, where < 0] = found[:, inverse.reshape(-1)]
+        return result
+
+    def extended(self, points: Array, seed: Seed) -> LatentDraws:
+        """The draws with ``points: (n, d)`` among the options: each draw imagines what they are worth."""
+        points = points[rows_in(self.X, points) < 0]
+        added = points[np.sort(np.unique(points, axis=0, return_index=True)[1])]
+        if len(added) == 0:
+            return self
+        m, total = len(self.X), len(self.X) + len(added)
+        cross = self._cross(added)
+        lower = np.zeros((self.n_e, total, total))
+        lower[:, :m, :m] = self.factors
+        lower[:, m:, :m] = np.swapaxes(cross, 1, 2)
+        lower[:, m:, m:] = self._factors_of_rest(added, cross)
+        return dataclasses.replace(
+            self,
+            X=np.concatenate([self.X, added]),
+            whitened=np.concatenate([self.whitened, self._deviates(len(added), seed)], axis=2),
+            factors=lower,
+        )
+
+    def marginals(self, seed: int) -> Marginals:
+        """All draws as functions of a point, each with a deviate of its own from its conditional mean."""
+        identity = np.eye(len(self.X))
+        return Marginals(
+            X=self.X,
+            lengthscales=self.lengthscales,
+            mixing=self.mixing,
+            kernel=self.kernel,
+            nugget=self.nugget,
+            weights=self._weights,
+            whitening=np.stack([_solved(lower, identity) for lower in self.factors]),
+            deviates=_spread_deviates(self.n_e, self.count, seed),
+        )
+
+    def path(self, draw: int, seed: int, features: int = FEATURES) -> Path:
+        """Draw number ``draw`` as a function of the point."""
+        rng = np.random.default_rng(seed)
+        dim = self.X.shape[1]
+        frequency = np.stack([_frequencies(self.kernel, features, dim, rng) for _ in range(self.n_e)])
+        frequency /= self.lengthscales[:, None]
+        phase = rng.uniform(0.0, 2.0 * math.pi, (self.n_e, features))
+        amplitude = math.sqrt((1.0 - self.nugget) * 2.0 / features) * rng.standard_normal((self.n_e, features))
+        prior = (np.cos(prior_angles(self.X, frequency, phase)) @ amplitude[:, :, None])[..., 0]
+        prior += math.sqrt(self.nugget + JITTER) * rng.standard_normal(prior.shape)
+        missing = [_solved(lower, each) for lower, each in zip(self.factors, prior, strict=True)]
+        gaps = zip(self.factors, self.whitened[draw] - np.stack(missing), strict=True)
+        return Path(
+            X=self.X,
+            lengthscales=self.lengthscales,
+            mixing=self.mixing,
+            kernel=self.kernel,
+            nugget=self.nugget,
+            weights=np.stack([_solved(lower, gap, trans="T") for lower, gap in gaps]),
+            frequency=frequency,
+            phase=phase,
+            amplitude=amplitude,
+        )
+
+    def _covariance(self, d: int, A: Array, B: Array) -> Array:
+        return option_covariance(self.kernel, self.nugget, A, B, self.lengthscales[d])
+
+    def _cross(self, points: Array) -> Array:
+        """(n_e, m, n): ``L^-1 k(X, points)``, whose product with the whitened draws is the conditional mean."""
+        return np.stack([_solved(lower, self._covariance(d, self.X, points)) for d, lower in enumerate(self.factors)])
+
+    def _factors_of_rest(self, points: Array, cross: Array) -> Array:
+        """(n_e, n, n): Cholesky factors of the covariance that is left at different, unknown points."""
+        identity = JITTER * np.eye(len(points))
+        rest = [self._covariance(d, points, points) - known.T @ known for d, known in enumerate(cross)]
+        return np.stack([safe_cholesky(each + identity) for each in rest])
+
+    def _deviates(self, points: int, seed: Seed) -> Array:
+        return np.random.default_rng(seed).standard_normal((self.count, self.n_e, points))
+
+
+def evenly(total: int, count: int) -> Rows:
+    """``count`` of the numbers below ``total``, evenly spread.
+
+    >>> evenly(10, 4).tolist()
+    [0, 2, 5, 7]
+    """
+    return np.linspace(0, total, count, endpoint=False).astype(np.int64)
+
+
+def rows_in(X: Array, points: Array) -> Rows:
+    """The row of ``X`` equal to each point, or -1.
+
+    >>> rows_in(np.array([[0.0], [1.0]]), np.array([[1.0], [2.0], [-0.0]])).tolist()
+    [1, -1, 0]
+    """
+    # Adding zero makes a negative zero positive.
+    known = {row.tobytes(): number for number, row in enumerate(X + 0.0)}
+    return np.array([known.get(point.tobytes(), -1) for point in points + 0.0], dtype=np.int64)
+
+
+def memberships(latent: Array) -> NDArray[np.bool_]:
+    """Whether each option is non-dominated in each draw: ``latent: (draws, m, n_e)`` -> (draws, m); of equal ones all are.
+
+    >>> memberships(np.array([[[2.0, 1.0], [1.0, 2.0], [1.0, 1.0]]])).tolist()
+    [[True, True, False]]
+    """
+    if latent.shape[2] == 2:
+        return _memberships_of_two(latent)
+    return _memberships_of_any(latent)
+
+
+def _memberships_of_two(latent: Array) -> NDArray[np.bool_]:
+    """For two latent dimensions: whoever surpasses, in the second, all that are better in the first is not dominated."""
+    order = np.argsort(-latent[..., 0], axis=1)
+    first, second = (np.take_along_axis(latent[..., d], order, axis=1) for d in range(2))
+    before = np.maximum.accumulate(second, axis=1)[:, :-1]
+    in_order = np.ones(second.shape, dtype=np.bool_)
+    in_order[:, 1:] = second[:, 1:] > before
+    result = np.empty_like(in_order)
+    np.put_along_axis(result, order, in_order, axis=1)
+    # Level values need a closer look; draws of different options have none.
+    level = ((first[:, 1:] == first[:, :-1]) | (second[:, 1:] == before)).any(1)
+    result[level] = _memberships_of_any(latent[level])
+    return result
+
+
+def _memberships_of_any(latent: Array) -> NDArray[np.bool_]:
+    """For any number of latent dimensions: few options are compared in pairs, more of them draw by draw."""
+    if latent.shape[1] > _FEW:
+        from choicebo.pareto import non_dominated
+
+        return np.array([non_dominated(values) for values in latent], dtype=np.bool_).reshape(latent.shape[:2])
+    as_good = np.ones((*latent.shape[:2], latent.shape[1]), dtype=np.bool_)
+    for values in np.moveaxis(latent, 2, 0):
+        as_good &= values[:, :, None] >= values[:, None]
+    return np.asarray(~(as_good & ~np.swapaxes(as_good, 1, 2)).any(1))
+
+
+def _stacked(whitened: Array, matrices: Array) -> Array:
+    """Products of ``whitened: (draws, n_e, m)`` with one of ``matrices: (n_e, m, n)`` for each part, (draws, n, n_e)."""
+    return np.moveaxis(np.swapaxes(whitened, 0, 1) @ matrices, 0, 2)
+
+
+def _solved(lower: Array, right: Array, trans: str = "N") -> Array:
+    return np.asarray(solve_triangular(lower, right, lower=True, trans=trans, check_finite=False))
+
+
+def _spread_deviates(n_e: int, draws: int, seed: int) -> Array:
+    """Normal deviates (n_e, draws) that cover the normal distribution evenly in each row, in random order."""
+    from scipy.special import ndtri
+
+    rng = np.random.default_rng(seed)
+    even = ndtri((np.arange(draws) + 0.5) / draws)
+    return np.stack([rng.permutation(even) for _ in range(n_e)])
+
+
+def _frequencies(kernel: str, features: int, dim: int, rng: np.random.Generator) -> Array:
+    """Draws (features, dim) from the kernel's spectral density at length-scales of one."""
+    normal = rng.standard_normal((features, dim))
+    freedom = KERNELS[kernel].freedom
+    if math.isinf(freedom):
+        return normal
+    return normal / np.sqrt(rng.chisquare(freedom, features) / freedom)[:, None]
