@@ -44,7 +44,9 @@ _SHORTEST_STEP, _FIRST_STEP, _LONGEST_STEP = 0.01, 0.3, 0.8
 _TOLERATED = 3.0
 """A step may lower Laplace's approximation by so much, in nats. The slope is the Gaussian's average and so knows of a skewed
 posterior what the approximation does not; but a step that loses the mode is too long."""
-_SETTLED = 0.02
+_FEW = 150
+"""Choices up to which the hyperparameters are climbed to in two ways."""
+_SETTLED = 0.01
 """Hyperparameters have converged when a step promises less, in nats."""
 
 
@@ -142,13 +144,14 @@ class Ascender:
         packing = Packing(spec.n_e, likelihood.X.shape[1], spec.correlated)
         return cls(spec, likelihood, Whitener.of(spec, likelihood), packing)
 
-    def begin(self, hyper: Hyperparameters, v: Array) -> Ascent:
-        """At the mode near ``v: (n_e, m)``."""
+    def begin(self, hyper: Hyperparameters, v: Array, reverse: bool = False) -> Ascent:
+        """At the mode near ``v: (n_e, m)``; latent dimensions that are alike so far are put in order, or in ``reverse`` order."""
         prior = self.whitener.at(hyper)
         mode = climb(self.likelihood, prior, v)
         if _tied(hyper):
             # Latent dimensions are alike so far. In a fixed order the rest of the way does not depend on the starting point.
             order = np.argsort(prior.latent(mode.v[..., None].astype(np.float32))[:, 0, 0], kind="stable")
+            order = order[::-1] if reverse else order
             mode = climb(self.likelihood, prior, mode.v[order])
         return self._at(hyper, prior, mode, self.packing.first_metric(self.spec), _FIRST_STEP)
 
@@ -208,7 +211,7 @@ class Laplace:
     finalists: int = 4
     """So many of the best are followed to their modes."""
     most_rounds: int = 30
-    """At most so many steps on the hyperparameters; they end when a step promises less than 0.02 nats."""
+    """At most so many steps on the hyperparameters; they end when a step promises less than 0.01 nats."""
     rival: float = 4.0
     """Modes whose evidence is less than this below the best one's are kept, in nats: chains start there, too."""
     draws: int = 400
@@ -242,16 +245,28 @@ class Laplace:
         ascents.sort(key=lambda each: -each.evidence)
         if start is not None:
             ascents.append(ascender.begin(start, ascender.whitener.at(start).whitened(ascents[0].latent)))
-        state = max(ascents, key=lambda each: each.evidence)
+        leader = max(ascents, key=lambda each: each.evidence)
+        climbs = [leader]
+        if likelihood.choices <= _FEW and _tied(leader.hyper):
+            # With few choices the hyperparameters have several optima: the latent dimensions part in one way, or in the other.
+            climbs.append(ascender.begin(leader.hyper, leader.mode.v[::-1], reverse=True))
+        # An interruption in one thread must reach the caller: only the first reports.
+        reports = [report.part(0.5, 1.0), *[Reporter()] * (len(climbs) - 1)]
+        found_climbs = in_parallel(lambda each: self._climb(ascender, *each), zip(climbs, reports, strict=True))
+        state, trace = max(found_climbs, key=lambda each: each[0].evidence)
+        basins = self._basins(ascender, state, ascents)
+        return Learned(state.hyper, basins, np.asarray(trace))
+
+    def _climb(self, ascender: Ascender, state: Ascent, report: Reporter) -> tuple[Ascent, list[float]]:
+        """Steps on the hyperparameters until they promise nothing, and the evidence on the way."""
         trace = [state.evidence]
         for number in range(self.most_rounds):
             if state.promised < _SETTLED:
                 break
             state = ascender.advance(state)
             trace.append(state.evidence)
-            report(_STAGE, 0.5 + 0.5 * (number + 1) / self.most_rounds)
-        basins = self._basins(ascender, state, ascents)
-        return Learned(state.hyper, basins, np.asarray(trace))
+            report(_STAGE, (number + 1) / self.most_rounds)
+        return state, trace
 
     def _basins(self, ascender: Ascender, best: Ascent, others: list[Ascent]) -> tuple[Basin, ...]:
         """The mode that was followed, and others that are nearly as probable at its hyperparameters."""
