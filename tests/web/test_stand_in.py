@@ -47,7 +47,7 @@ class PatientPool(ThreadPoolExecutor):
 
 @pytest.fixture
 def pool(monkeypatch: pytest.MonkeyPatch) -> Iterator[PatientPool]:
-    for name in ("next_query", "likely_answers", "rehearse"):
+    for name in ("next_query", "likely_answers"):
         monkeypatch.setattr(compute, name, getattr(fake_model, name))
     found = PatientPool()
     yield found
@@ -234,21 +234,6 @@ def test_a_model_that_fails_is_told_to_who_waits(
     found = browser.client.get("/api/v1/studies/bread/question?wait=30")
     assert found.status_code == 500
     assert "secret" not in found.text
-
-
-def test_who_will_compute_the_first_question_of_the_model_goes_through_it_during_the_beginning(
-    known: Callable[..., Browser], pool: PatientPool
-) -> None:
-    browser, aside = known(), PatientPool()
-    aside.go.set()
-    Study.create(browser.url, **bread(name="new", acquisition="default")).close()
-    desk(browser)._rehearsal = aside  # type: ignore[assignment]
-    browser.client.get("/study/new")
-    assert [name for name, _ in pool.asked].count("rehearse") == 1
-    assert aside.asked == []
-    desk(browser).question(desk(browser).study("bread"), "owner", wait=30)
-    assert [name for name, _ in aside.asked] == ["rehearse"]
-    aside.shutdown()
 
 
 @pytest.mark.parametrize("patience", [-1.0, float("nan"), float("inf")])
