@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from choicebo.study import Study
+from choicebo.study.status import describe
 
 if TYPE_CHECKING:
     from choicebo.insight.drivers import Objective
+    from choicebo.model.posterior import Posterior
+    from choicebo.optimizer import ChoiceOptimizer
     from choicebo.space import Option
 
 _DRAWS = 200
@@ -58,17 +61,18 @@ def version(study: Study) -> str:
 
 
 def build_result(study: Study, rater: str | None = None) -> Result:
-    """Fit the model of everybody's answers, or of one rater's, if need be, and ask it everything. Takes seconds."""
-    posterior = study.posterior(rater)
-    status = study.status(rater=rater)
+    """Ask the model of everybody's answers, or of one rater's, everything; it is fitted only if it is not kept."""
+    fitted = study.optimizer(rater, fit=True)
+    status = describe(study, rater, fitted)
     history = status.latent_dim_history
+    posterior = fitted.fitted
     points: tuple[Point, ...] = ()
     objectives: tuple[Objective, ...] = ()
     if posterior is not None:
         from choicebo.insight.drivers import drivers
 
         objectives = tuple(drivers(posterior, study.space))
-        points = _points(study, rater, [objective.latent_dim for objective in objectives])
+        points = _points(fitted, posterior, [objective.latent_dim for objective in objectives])
     return Result(
         answers=status.answers,
         latent_dim=status.latent_dim,
@@ -80,17 +84,13 @@ def build_result(study: Study, rater: str | None = None) -> Result:
     )
 
 
-def _points(study: Study, rater: str | None, order: list[int]) -> tuple[Point, ...]:
+def _points(fitted: ChoiceOptimizer, posterior: Posterior, order: list[int]) -> tuple[Point, ...]:
     import numpy as np
 
     from choicebo.insight.alignment import aligned_orders, reordered
 
-    optimizer = study.optimizer(rater)
-    posterior = optimizer.posterior
-    if posterior is None:
-        return ()
-    seen = optimizer.pareto_set(0.0)
-    latent = posterior.sample(study.space.encode([found.option for found in seen]), draws=_DRAWS)
+    seen = fitted.pareto_set(0.0)
+    latent = posterior.sample(fitted.space.encode([found.option for found in seen]), draws=_DRAWS)
     # Draws differ in how they number their dimensions; the objectives are numbered as the drivers are.
     latent = reordered(latent, aligned_orders(latent, latent.mean(0)[:, order]))
     mean = latent.mean(0)
