@@ -236,6 +236,33 @@ def test_a_model_that_fails_is_told_to_who_waits(
     assert "secret" not in found.text
 
 
+def test_the_look_at_the_hidden_objectives_is_begun_when_the_question_is_handed_out(
+    serve: Callable[..., Browser], pool: PatientPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check = {"answers": 8, "latent_dim": 3, "reason": "so", "used_from": 9}
+
+    def look(*_: Any) -> dict[str, Any]:
+        return check
+
+    monkeypatch.setattr(compute, "look", look)
+    pool.go.set()
+    browser = serve(pool=pool, patience=NEVER)
+    with Study.create(browser.url, **bread(acquisition="default", initial_queries=2)) as study:
+        for _ in range(8):
+            study.tell(study.ask(stand_in=True), [0])
+    browser.get("/study/bread")
+    desk(browser)._spare.shutdown()  # waits until all that is ahead is done
+    desk(browser)._spare = ThreadPoolExecutor(1)
+    assert [name for name, _ in pool.asked] == ["next_query", "look", "likely_answers", "next_query"]
+    assert [state["latent_dim_history"] for state in pool.questions] == [[], [check]]
+    browser.answer([0])
+    assert [name for name, _ in pool.asked].count("look") == 1
+    assert [entry.asked.latent_dim_history for entry in browser.study._ledger.read().entries if entry.asked][-2:] == [
+        [],
+        [check],
+    ]
+
+
 @pytest.mark.parametrize("patience", [-1.0, float("nan"), float("inf")])
 def test_patience_is_a_number_of_seconds(patience: float) -> None:
     with pytest.raises(InvalidInput, match="patience"):

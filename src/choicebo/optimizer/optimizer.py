@@ -80,7 +80,6 @@ class ChoiceOptimizer:
         self._encoded: dict[str, Array] = {}
         self._gathered: tuple[list[Entry], ChoiceData | None] | None = None
         self._fitted: tuple[tuple[str, int], Posterior] | None = None
-        self._pareto: tuple[Posterior, Array] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_look": None}  # a thread cannot be copied, and what it finds can be found again
@@ -258,17 +257,11 @@ class ChoiceOptimizer:
         posterior = self.posterior
         if posterior is None:
             return []
-        probability = self._pareto_probability(posterior)
+        probability = posterior.pareto_probability(posterior.options)
         order = np.argsort(-probability, kind="stable")
         kept = [row for row in order if probability[row] >= min(threshold, probability.max())]
         options = self.space.decode(posterior.options[kept])
         return [ParetoOption(o, float(p)) for o, p in zip(options, probability[kept], strict=True)]
-
-    def _pareto_probability(self, posterior: Posterior) -> Array:
-        """(options,): the model's own options, computed once for each model."""
-        if self._pareto is None or self._pareto[0] is not posterior:
-            self._pareto = (posterior, posterior.pareto_probability(posterior.options))
-        return self._pareto[1]
 
     # ---- saved and restored
 

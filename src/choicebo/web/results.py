@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from choicebo.study import Study
-from choicebo.study.status import describe
+from choicebo.study.status import advise
 
 if TYPE_CHECKING:
+    from choicebo.insight import StopAdvice
     from choicebo.insight.drivers import Objective
     from choicebo.model.posterior import Posterior
     from choicebo.optimizer import ChoiceOptimizer
@@ -45,7 +46,7 @@ class Result:
     points: tuple[Point, ...]
     """Most probable first."""
     objectives: tuple[Objective, ...]
-    advice: Any
+    advice: StopAdvice | None
     diagnostics: tuple[str, ...]
 
     @property
@@ -61,26 +62,23 @@ def version(study: Study) -> str:
 
 
 def build_result(study: Study, rater: str | None = None) -> Result:
-    """Ask the model of everybody's answers, or of one rater's, everything; it is fitted only if it is not kept."""
+    """What the page shows of the model of everybody's answers, or of one rater's; it is fitted only if it is not kept."""
     fitted = study.optimizer(rater, fit=True)
-    status = describe(study, rater, fitted)
-    history = status.latent_dim_history
     posterior = fitted.fitted
-    points: tuple[Point, ...] = ()
-    objectives: tuple[Objective, ...] = ()
-    if posterior is not None:
-        from choicebo.insight.drivers import drivers
+    if posterior is None:
+        return Result(0, None, "", (), (), None, ())
+    from choicebo.insight.drivers import drivers
 
-        objectives = tuple(drivers(posterior, study.space))
-        points = _points(fitted, posterior, [objective.latent_dim for objective in objectives])
+    history = fitted.latent_dim_history
+    objectives = tuple(drivers(posterior, study.space))
     return Result(
-        answers=status.answers,
-        latent_dim=status.latent_dim,
-        dimension=str(history[-1].get("reason", "")) if history else "",
-        points=points,
+        answers=fitted.n_answers,
+        latent_dim=posterior.latent_dim,
+        dimension=str(history[-1]["reason"]) if history else "",
+        points=_points(fitted, posterior, [objective.latent_dim for objective in objectives]),
         objectives=objectives,
-        advice=status.advice,
-        diagnostics=status.diagnostics,
+        advice=advise(study, posterior, study.questions(rater=rater)),
+        diagnostics=posterior.diagnostics.problems,
     )
 
 
