@@ -174,6 +174,7 @@ def test_undo_forgets_looks_that_no_longer_count(model):
     opt.fit()
     assert [look.answers for look in model.looks] == [8, 8]  # answer 8 is another one
     assert model.looks[0].data.fingerprint != model.looks[1].data.fingerprint
+    assert model.looks[1].posterior is None  # what was fitted last is of others
 
 
 def test_a_look_that_nobody_wants_any_more_ends(model):
@@ -266,3 +267,24 @@ def test_an_optimiser_whose_look_is_under_way_can_be_copied(model, monkeypatch, 
     for each in (opt, other):
         each.tell(each.open_queries[0], [0])
     assert other.ask() == opt.ask()
+
+
+def test_with_the_real_model_a_look_beside_and_one_in_the_question_find_the_same():
+    def likes(option):
+        return np.array([option["a"], option["b"] - option["a"]])
+
+    def kept(query):
+        values = [likes(option) for option in query.options]
+        return [at for at, v in enumerate(values) if not any((o >= v).all() and (o > v).any() for o in values)]
+
+    beside = optimizer(engine="laplace", initial_queries=8)
+    for _ in range(8):
+        query = beside.ask()
+        beside.tell(query, kept(query))
+    query = beside.ask()
+    restored = cb.ChoiceOptimizer.from_dict(beside.to_dict())
+    for opt in (beside, restored):
+        opt.tell(query.id, kept(query))
+    assert beside.ask() == restored.ask()
+    assert [(look["answers"], look["used_from"]) for look in beside.latent_dim_history] == [(8, 9)]
+    assert beside.to_dict() == restored.to_dict()

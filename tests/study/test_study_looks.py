@@ -169,6 +169,7 @@ def test_an_undone_answer_takes_the_look_back(study):
     study.undo()
     assert study.optimizer().latent_dim == 2
     assert study.optimizer().latent_dim_history == ()
+    assert study.has_posterior()  # the model of the answers before is found again
 
 
 def test_questions_without_a_model_do_not_look(tmp_path, model):
