@@ -414,7 +414,10 @@ class Study:
     def prepare_ahead(
         self, question: Question | int, answers: int = 2, *, stop: Callable[[], bool] = lambda: False
     ) -> int:
-        """Compute what to ask after each of the most probable answers to an open question; how many were prepared."""
+        """Compute what to ask after each of the most probable answers to an open question; how many were prepared.
+
+        The look at the number of hidden objectives that the next question needs, if one is due, comes first.
+        """
         state = self._ledger.read()
         thread = self._ledger.thread(state, question)
         return 0 if thread.top is not None or stop() else self._planner.prepare_ahead(state, thread, answers, stop)
