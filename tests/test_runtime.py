@@ -1,4 +1,4 @@
-"""Work in threads."""
+"""Work in threads, and how many of them BLAS has."""
 
 import threading
 import time
@@ -67,3 +67,26 @@ def test_a_variable_limits_the_threads(monkeypatch, wish, least, most):
     processors = threads()
     monkeypatch.setenv("CHOICEBO_THREADS", wish)
     assert least <= threads() <= min(most, processors)
+
+
+def test_blas_has_one_thread_until_the_last_who_wants_it_so_is_done(monkeypatch):
+    state = []
+
+    class Limits:
+        def __init__(self, limits, user_api):
+            state.append(limits)
+
+        def restore_original_limits(self):
+            state.append("as before")
+
+    monkeypatch.setattr("threadpoolctl.threadpool_limits", Limits)
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "4")
+    first, second = _runtime.one_blas_thread(), _runtime.one_blas_thread()
+    with first:
+        second.__enter__()
+    assert state == [1]  # the first one is done, the second is not
+    second.__exit__(None, None, None)
+    assert state == [1, "as before"]
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")
+    with _runtime.one_blas_thread():
+        assert state == [1, "as before"]

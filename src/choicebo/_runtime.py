@@ -1,14 +1,11 @@
-"""What must be true of the process before numerics run: precision, threads, the compilation cache.
-
-Every module that uses JAX calls :func:`configure_jax` when it is imported, so that double precision is on before the
-first array exists.
-"""
+"""What must be true of the process when numerics run: threads, and the folder of the compiled code."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator
+import threading
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
@@ -32,7 +29,7 @@ def limit_blas_threads() -> None:
 
 
 def cache_folder() -> Path:
-    """Where compiled programs are kept between runs; ``CHOICEBO_CACHE`` overrides the user's cache folder."""
+    """Where compiled code is kept between runs; ``CHOICEBO_CACHE`` overrides the user's cache folder."""
     override = os.environ.get("CHOICEBO_CACHE")
     return Path(override) if override else Path(platformdirs.user_cache_dir("choicebo"))
 
@@ -53,16 +50,35 @@ def configure_jax() -> None:
         config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
 
 
-@contextlib.contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """Limit BLAS to one thread inside a ``with`` block, for library use where NumPy is loaded already."""
-    if "OPENBLAS_NUM_THREADS" in os.environ and os.environ["OPENBLAS_NUM_THREADS"] == "1":
-        yield
-        return
-    from threadpoolctl import threadpool_limits
+class _BlasLimit:
+    """One BLAS thread for as long as anybody wants it: the limit is the process's, and those who want it run side by side."""
 
-    with threadpool_limits(limits=1, user_api="blas"):
-        yield
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._users = 0
+        self._limits: Any = None
+
+    def __enter__(self) -> None:
+        from threadpoolctl import threadpool_limits
+
+        with self._lock:
+            if self._users == 0:
+                self._limits = threadpool_limits(limits=1, user_api="blas")
+            self._users += 1
+
+    def __exit__(self, *exc: object) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                self._limits.restore_original_limits()
+
+
+_blas_limit = _BlasLimit()
+
+
+def one_blas_thread() -> contextlib.AbstractContextManager[None]:
+    """Limit BLAS to one thread inside a ``with`` block, for library use where NumPy is loaded already; threads may share it."""
+    return contextlib.nullcontext() if os.environ.get("OPENBLAS_NUM_THREADS") == "1" else _blas_limit
 
 
 def threads() -> int:
@@ -75,7 +91,7 @@ def threads() -> int:
 
 
 def in_parallel(function: Callable[[Item], Result], items: Iterable[Item]) -> Generator[Result, None, None]:
-    """``function`` of each item, in order, in threads: a compiled program of small arrays keeps one processor busy at most.
+    """``function`` of each item, in order, in threads: compiled code on small arrays keeps one processor busy at most.
 
     Whoever takes the results may stop early and close the generator; what has not begun by then never does.
     """

@@ -8,6 +8,7 @@ import pytest
 from cli_helpers import QUICK, SPACE
 
 from choicebo.cli import waiting
+from choicebo.model import compiling
 from choicebo.study import Study
 
 
@@ -100,14 +101,25 @@ def test_drawings_of_options_are_images_in_the_report():
     assert "<rye>" not in card
 
 
+def said_after_a_while(capsys, **options):
+    with waiting.waiting("Fitting", **options):
+        for _ in range(1000):
+            if said := capsys.readouterr().err:
+                return said
+            waiting.threading.Event().wait(0.01)
+    return ""
+
+
 def test_a_long_wait_is_explained_and_a_short_one_is_not(monkeypatch, capsys):
     with waiting.waiting("Fitting") as progress:
         progress("drawing", 0.5)
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(waiting, "PATIENCE", 0.0)
-    with waiting.waiting("Fitting"):
-        for _ in range(1000):
-            if said := capsys.readouterr().err:
-                break
-            waiting.threading.Event().wait(0.01)
-    assert "compiled first" in said
+    assert said_after_a_while(capsys) == "Fitting.\n"
+
+
+def test_who_waits_for_the_compiler_is_told_that_it_is_once(monkeypatch, capsys):
+    monkeypatch.setattr(waiting, "PATIENCE", 0.0)
+    monkeypatch.setattr(compiling, "is_compiled", lambda: False)
+    assert "once on this machine" in said_after_a_while(capsys)
+    assert said_after_a_while(capsys, model=False) == "Fitting.\n"

@@ -3,11 +3,13 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import tomllib
 
 import pytest
 
 from choicebo.cli import doctor
+from choicebo.model import compiling
 from choicebo.study import Study
 
 
@@ -105,10 +107,29 @@ def test_debug_shows_the_traceback(run):
 def test_doctor_looks_at_everything_and_at_the_database(run, bread, monkeypatch, tmp_path):
     monkeypatch.setenv("CHOICEBO_CACHE", str(tmp_path / "cache"))
     findings = {each["what"]: each for each in json.loads(run("doctor", bread, "--json").stdout)["findings"]}
-    assert {"choicebo", "Python", "libraries", "extras", "BLAS threads", "compiler", "compile cache"} <= set(findings)
-    assert "double precision" in findings["compiler"]["found"]
-    assert str(tmp_path) in findings["compile cache"]["found"]
+    assert {"choicebo", "Python", "libraries", "extras", "BLAS threads", "compiler", "compiled code"} <= set(findings)
+    assert re.fullmatch(r"Numba [\d.]+ with llvmlite [\d.]+ works", findings["compiler"]["found"])
+    assert "numba " in findings["libraries"]["found"]
+    assert "jax" not in findings["libraries"]["found"]
+    assert str(tmp_path / "cache") in findings["compiled code"]["found"]
     assert "bread (0 answers)" in findings["database"]["found"]
+
+
+@pytest.mark.parametrize(
+    ("compiled", "writable", "ok", "said"),
+    [(True, False, True, "there ("), (False, True, True, "not there yet"), (False, False, False, "not there yet")],
+)
+def test_doctor_says_whether_the_model_is_compiled(run, monkeypatch, tmp_path, compiled, writable, ok, said):
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("CHOICEBO_CACHE", str(folder))
+    if not writable:
+        folder.write_text("a file where the folder should be")
+    monkeypatch.setattr(compiling, "is_compiled", lambda: compiled)
+    (finding,) = doctor._compiled()
+    assert finding.found.startswith(said)
+    assert str(folder) in finding.found
+    assert finding.ok is ok
+    assert "CHOICEBO_CACHE" in finding.remedy
 
 
 def test_doctor_exits_with_1_and_says_what_to_do(run, monkeypatch):

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import io
+import warnings
 
 import pytest
 from cli_helpers import QUICK, SPACE
 
 from choicebo.cli.keys import END, ENTER, Keys
+from choicebo.errors import ConvergenceWarning
+from choicebo.model import compiling
 from choicebo.study import Study
 
 
@@ -119,6 +122,31 @@ def test_several_studies_need_a_name(run, bread):
     assert refused.exit_code == 1
     assert "'rolls'" in refused.stderr
     assert run("pick", bread, "--name", "rolls", input="1\nq").exit_code == 0
+
+
+def test_the_model_is_compiled_while_the_first_questions_are_answered(run, bread, monkeypatch):
+    happened = []
+    asked = Study.ask
+    monkeypatch.setattr(compiling, "start", lambda: happened.append("start"))
+    monkeypatch.setattr(Study, "ask", lambda *given, **more: happened.append("ask") or asked(*given, **more))
+    run("pick", bread, input="1\nq")
+    assert happened == ["start", "ask", "ask"]
+
+
+def test_a_poor_fit_does_not_warn_in_the_middle_of_the_questions(run, bread, monkeypatch):
+    asked = Study.ask
+
+    def warning(*given, **more):
+        warnings.warn("only 12 effective draws", ConvergenceWarning, stacklevel=2)
+        return asked(*given, **more)
+
+    monkeypatch.setattr(Study, "ask", warning)
+    with warnings.catch_warnings(record=True) as shown:
+        warnings.simplefilter("always")
+        assert run("pick", bread, input="1\nq").exit_code == 0
+        assert shown == []
+        warnings.warn("elsewhere it is said", ConvergenceWarning, stacklevel=1)
+    assert len(shown) == 1
 
 
 def test_keys_of_a_pipe_are_its_characters():

@@ -14,7 +14,7 @@ import pytest
 import choicebo as cb
 from choicebo.study import Study
 
-# A command is started at once in the forked process, which does not touch JAX.
+# A command is started at once in the forked process, which does not compute.
 pytestmark = pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")
 
 QUICK = {"acquisition": "sobol", "engine": "laplace", "latent_dim": 1, "query_size": 3}

@@ -17,7 +17,7 @@ SMALL = cb.Space([cb.Integer("a", 0, 2), cb.Integer("b", 0, 2)])
 
 
 def optimizer(space=SPACE, **settings):
-    """One latent dimension count and a fast engine, so that few programs are compiled."""
+    """One latent dimension count and a fast engine, so that the tests are quick."""
     return cb.ChoiceOptimizer(space, **{"latent_dim": 2, "engine": "vi", "seed": 3, **settings})
 
 

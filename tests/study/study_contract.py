@@ -453,6 +453,7 @@ class CrashesAndCrowds:
 
 class CacheAndPreparation:
     def test_a_question_prepared_ahead_is_asked_without_computing(self, url, monkeypatch):
+        monkeypatch.setattr(compute, "likely_answers", lambda *_: [[0]])
         study = new_study(url)
         question = study.ask()
         assert study.prepare_ahead(question) == 1
@@ -465,7 +466,12 @@ class CacheAndPreparation:
         assert study.ask().options == after
         assert study.prepare_ahead(question) == 0
 
-    def test_preparing_can_be_stopped(self, url):
+    def test_where_nothing_is_known_yet_no_answer_is_foreseen(self, url):
+        study = new_study(url)
+        assert study.prepare_ahead(study.ask()) == 0
+
+    def test_preparing_can_be_stopped(self, url, monkeypatch):
+        monkeypatch.setattr(compute, "likely_answers", lambda *_: [[0]])
         study = new_study(url)
         assert study.prepare_ahead(study.ask(), stop=lambda: True) == 0
 

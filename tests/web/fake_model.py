@@ -30,8 +30,3 @@ def next_query(state: dict[str, Any], *_: Any) -> dict[str, Any]:
 def likely_answers(*_: Any) -> list[list[int]]:
     """In the place of ``compute.likely_answers``."""
     return [[0]]
-
-
-def rehearse(*_: Any) -> bool:
-    """In the place of ``compute.rehearse``."""
-    return False

@@ -12,15 +12,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from markupsafe import escape
 from starlette.testclient import TestClient
 
 import choicebo as cb
+from choicebo import insight
+from choicebo.model.posterior import Posterior
 from choicebo.space.study_file import Show
-from choicebo.study import Study
-from choicebo.web import charts
+from choicebo.study import Study, compute, posterior_file
+from choicebo.web import charts, desk
 from choicebo.web.app import create_app
+from choicebo.web.pages import choose
 from choicebo.web.pages.result import worth_a_card
-from choicebo.web.results import Point, Result
+from choicebo.web.results import Point, Result, build_result
 from choicebo.web.settings import ServerSettings
 
 from .web_helpers import Browser, bread
@@ -293,6 +297,46 @@ def test_the_api_gives_the_same_result(learned: Browser) -> None:
     own = {json.dumps(each.option, sort_keys=True) for each in learned.study.pareto_set()}
     assert best == own
     assert len(found["objectives"]) == 2
+
+
+def test_the_result_fits_nothing_again_and_asks_the_kept_model_everything_once(
+    learned: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[str] = []
+
+    def counted(where: Any, name: str) -> None:
+        before = getattr(where, name)
+
+        def call(*arguments: Any, **options: Any) -> Any:
+            calls.append(name)
+            return before(*arguments, **options)
+
+        monkeypatch.setattr(where, name, call)
+
+    for where, name in (
+        (compute, "fit"),
+        (posterior_file, "from_bytes"),
+        (Posterior, "pareto_probability"),
+        (insight, "stop_advice"),
+        (insight, "surprises"),
+    ):
+        counted(where, name)
+    study = learned.study
+    found = build_result(study)
+    assert sorted(calls) == ["from_bytes", "pareto_probability", "stop_advice"]
+    status = study.status()
+    assert (found.answers, found.latent_dim, found.advice) == (status.answers, status.latent_dim, status.advice)
+    assert [point.option for point in found.best] == [each.option for each in status.pareto_set]
+
+
+def test_whether_to_go_on_is_said_beside_the_question_and_the_result_page_finds_it_there(
+    learned: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learned.client.get("/study/bread/result")
+    monkeypatch.setattr(desk, "build_result", lambda *_: pytest.fail("it was computed again"))
+    monkeypatch.setattr(choose, "_ADVICE_FROM", 7)
+    sentence = build_result(learned.study).advice.sentence  # type: ignore[union-attr]
+    assert escape(sentence) in learned.client.get("/study/bread/advice").text
 
 
 def test_a_new_answer_makes_a_new_result(learned: Browser) -> None:

@@ -47,7 +47,7 @@ class PatientPool(ThreadPoolExecutor):
 
 @pytest.fixture
 def pool(monkeypatch: pytest.MonkeyPatch) -> Iterator[PatientPool]:
-    for name in ("next_query", "likely_answers", "rehearse"):
+    for name in ("next_query", "likely_answers"):
         monkeypatch.setattr(compute, name, getattr(fake_model, name))
     found = PatientPool()
     yield found
@@ -236,19 +236,31 @@ def test_a_model_that_fails_is_told_to_who_waits(
     assert "secret" not in found.text
 
 
-def test_who_will_compute_the_first_question_of_the_model_goes_through_it_during_the_beginning(
-    known: Callable[..., Browser], pool: PatientPool
+def test_the_look_at_the_hidden_objectives_is_begun_when_the_question_is_handed_out(
+    serve: Callable[..., Browser], pool: PatientPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    browser, aside = known(), PatientPool()
-    aside.go.set()
-    Study.create(browser.url, **bread(name="new", acquisition="default")).close()
-    desk(browser)._rehearsal = aside  # type: ignore[assignment]
-    browser.client.get("/study/new")
-    assert [name for name, _ in pool.asked].count("rehearse") == 1
-    assert aside.asked == []
-    desk(browser).question(desk(browser).study("bread"), "owner", wait=30)
-    assert [name for name, _ in aside.asked] == ["rehearse"]
-    aside.shutdown()
+    check = {"answers": 8, "latent_dim": 3, "reason": "so", "used_from": 9}
+
+    def look(*_: Any) -> dict[str, Any]:
+        return check
+
+    monkeypatch.setattr(compute, "look", look)
+    pool.go.set()
+    browser = serve(pool=pool, patience=NEVER)
+    with Study.create(browser.url, **bread(acquisition="default", initial_queries=2)) as study:
+        for _ in range(8):
+            study.tell(study.ask(stand_in=True), [0])
+    browser.get("/study/bread")
+    desk(browser)._spare.shutdown()  # waits until all that is ahead is done
+    desk(browser)._spare = ThreadPoolExecutor(1)
+    assert [name for name, _ in pool.asked] == ["next_query", "look", "likely_answers", "next_query"]
+    assert [state["latent_dim_history"] for state in pool.questions] == [[], [check]]
+    browser.answer([0])
+    assert [name for name, _ in pool.asked].count("look") == 1
+    assert [entry.asked.latent_dim_history for entry in browser.study._ledger.read().entries if entry.asked][-2:] == [
+        [],
+        [check],
+    ]
 
 
 @pytest.mark.parametrize("patience", [-1.0, float("nan"), float("inf")])

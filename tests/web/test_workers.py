@@ -2,12 +2,19 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
+import warnings
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
-from choicebo.study import StorageError, Study
+from choicebo.__main__ import build_app
+from choicebo.errors import ConvergenceWarning
+from choicebo.model import compiling
+from choicebo.study import StorageError, Study, compute
+from choicebo.web import commands
 from choicebo.web.desk import Desk
 from choicebo.web.settings import ServerSettings
 from choicebo.web.workers import WorkerPool
@@ -58,3 +65,51 @@ def test_what_the_end_cuts_off_is_not_begun_again(tmp_path: Path) -> None:
     desk.close()
     assert isinstance(asked.exception(timeout=60), StorageError)
     assert desk.pool._pool is None
+
+
+def test_a_process_that_computes_takes_work_while_the_model_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, go = threading.Event(), threading.Event()
+
+    def prepare() -> None:
+        begun.set()
+        assert go.wait(60)
+
+    monkeypatch.setattr(compiling, "prepare", prepare)
+    with warnings.catch_warnings(record=True) as shown:
+        warnings.simplefilter("always")
+        compute.be_ready()  # would never return if it waited
+        warnings.warn("only 12 effective draws", ConvergenceWarning, stacklevel=1)
+    assert begun.wait(60)
+    go.set()
+    assert shown == []
+
+
+def test_code_that_cannot_be_compiled_ends_no_process(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def prepare() -> None:
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(compiling, "prepare", prepare)
+    with caplog.at_level("INFO", logger="choicebo.study"):
+        compute._prepare()
+    assert "the disk is full" in caplog.text
+
+
+def test_every_process_is_started_before_somebody_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    pool, asked = WorkerPool(3), []
+    monkeypatch.setattr(pool, "submit", lambda *work: asked.append(work))
+    pool.warm()
+    assert len(asked) == 3
+
+
+def test_serve_lets_the_model_be_compiled_before_anybody_asks_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    happened = []
+    monkeypatch.setattr(compiling, "start", lambda: happened.append("start"))
+    monkeypatch.setattr(commands, "_run", lambda *_: happened.append("serve"))
+    monkeypatch.setattr("uvicorn.Config", lambda *_, **__: None)  # it would take over the log
+    result = CliRunner().invoke(build_app(), ["serve", str(tmp_path / "studies.db")])
+    assert result.exit_code == 0, result.output
+    assert happened == ["start", "serve"]

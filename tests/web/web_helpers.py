@@ -1,4 +1,4 @@
-"""A server in this process, over a database of its own; studies without a model, so that nothing has to be compiled."""
+"""A server in this process, over a database of its own; studies without a model, so that nothing has to be fitted."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from concurrent.futures.process import BrokenProcessPool
 
 from choicebo.cli.waiting import waiting
 from choicebo.errors import ChoiceboError
-from choicebo.study import Question, Storage, Study
+from choicebo.study import Question, Storage, Study, compute
 
 CHOOSING = "Choosing the next question"
 
@@ -60,7 +60,7 @@ class _Helper:
     """A process that computes, and a thread that waits for it."""
 
     def __init__(self, storage: Storage, name: str) -> None:
-        self._pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), initializer=_ignore_interrupts)
+        self._pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), initializer=_begin)
         self.study = Study.open(storage, name, executor=self._pool)
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
@@ -91,6 +91,7 @@ class _Helper:
             self._thread.join(timeout=5)
 
 
-def _ignore_interrupts() -> None:
-    """Ctrl-C is for the process that the person sees; it ends this one."""
+def _begin() -> None:
+    # Ctrl-C is for the process that the person sees; it ends this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    compute.be_ready()

@@ -22,10 +22,8 @@ from choicebo.errors import ChoiceboError
 _NEEDED = (
     "numpy",
     "scipy",
-    "jax",
-    "jaxlib",
-    "blackjax",
-    "optax",
+    "numba",
+    "llvmlite",
     "arviz-stats",
     "moocore",
     "sqlalchemy",
@@ -55,8 +53,8 @@ def doctor(
 ) -> None:
     """Look whether everything is in order.
 
-    Versions, BLAS threads, the compiler and its cache, and whether a database can be reached. Exits with 1 if something
-    is not in order. Its output belongs into every bug report.
+    Versions, BLAS threads, the compiler and the compiled code, and whether a database can be reached. Exits with 1 if
+    something is not in order. Its output belongs into every bug report.
 
     \b
     Examples:
@@ -64,10 +62,10 @@ def doctor(
       choicebo doctor bread.db
       choicebo doctor postgresql://ann@server/studies --json
     """
-    checks: list[Callable[[], Iterator[Finding]]] = [_environment, _versions, _extras, _threads, _cache, _compiler]
+    checks: list[Callable[[], Iterator[Finding]]] = [_environment, _versions, _extras, _threads, _compiler, _compiled]
     if study is not None:
         checks.append(lambda: _database(study))
-    with waiting("Looking", hint=""):
+    with waiting("Looking", model=False):
         findings = [finding for check in checks for finding in check()]
     sound = all(finding.ok for finding in findings)
     if json:
@@ -138,45 +136,35 @@ def _threads() -> Iterator[Finding]:
     yield Finding("BLAS threads", told or "no BLAS found", most == 1, remedy)
 
 
-def _cache() -> Iterator[Finding]:
+def _compiler() -> Iterator[Finding]:
+    """Compile a function of one line with Numba, and run it."""
+    remedy = "pip install --force-reinstall numba llvmlite"
+    try:
+        import numba
+
+        one_more: Any = numba.njit("int64(int64)")(lambda number: number + 1)
+        works = one_more(1) == 2
+    except Exception as error:  # whatever is broken in a compiler is what is looked for
+        yield Finding("compiler", f"{type(error).__name__}: {error}", False, remedy)
+        return
+    yield Finding("compiler", f"Numba {numba.__version__} with llvmlite {version('llvmlite')} works", works, remedy)
+
+
+def _compiled() -> Iterator[Finding]:
+    """Whether the model's compiled code is there, and whether it could be stored."""
     from choicebo._runtime import cache_folder
+    from choicebo.model import compiling
 
     folder = cache_folder()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        sizes = [file.stat().st_size for file in folder.rglob("*") if file.is_file()]
         writable = os.access(folder, os.W_OK)
     except OSError:
-        sizes, writable = [], False
+        writable = False
+    there = compiling.is_compiled()
+    state = "there" if there else "not there yet: the first fit compiles it, which takes some ten seconds"
     remedy = "every start compiles anew; set CHOICEBO_CACHE to a folder that can be written to"
-    yield Finding("compile cache", f"{folder}: {len(sizes)} files, {sum(sizes) / 1e6:.0f} MB", writable, remedy)
-
-
-def _compiler() -> Iterator[Finding]:
-    """Compile and run a small program in double precision."""
-    try:
-        import jax
-        import jax.numpy as jnp
-
-        from choicebo._compile import jit
-        from choicebo._runtime import configure_jax
-
-        configure_jax()
-        corner: Any = jit()(_corner_of_factor)(jnp.array([[4.0, 2.0], [2.0, 2.0]]))
-        exact = float(corner) == 1.0 and corner.dtype == jnp.float64
-        devices = ", ".join(str(device) for device in jax.devices())
-    except Exception as error:  # whatever is broken in a compiler is what is looked for
-        yield Finding("compiler", f"{type(error).__name__}: {error}", False, "pip install --force-reinstall jax jaxlib")
-        return
-    yield Finding(
-        "compiler", f"works in double precision on {devices}", exact, "pip install --force-reinstall jax jaxlib"
-    )
-
-
-def _corner_of_factor(matrix: Any) -> Any:
-    import jax.numpy as jnp
-
-    return jnp.linalg.cholesky(matrix)[1, 1]
+    yield Finding("compiled code", f"{state} ({folder})", there or writable, remedy)
 
 
 def _database(address: str) -> Iterator[Finding]:

@@ -57,7 +57,7 @@ def fit_progress() -> Iterator[Callable[[str, float], None]]:
     """A bar for one fit; yields the ``progress(stage, fraction)`` that ``ChoiceGP.fit`` calls."""
     columns = (TextColumn("{task.description:<30}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"))
     with Progress(*columns, TimeElapsedColumn(), console=notes()) as bar:
-        task = bar.add_task("compiling and starting", total=1.0)
+        task = bar.add_task("starting", total=1.0)
 
         def report(stage: str, fraction: float) -> None:
             bar.update(task, completed=fraction, description=stage)

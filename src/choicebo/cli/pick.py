@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -58,10 +59,14 @@ def pick(
     from choicebo.cli.ahead import Asker
     from choicebo.cli.keys import Keys
     from choicebo.cli.session import PlainSession, Session
+    from choicebo.errors import ConvergenceWarning
+    from choicebo.model import compiling
     from choicebo.study import Storage, Study
 
-    with Storage(study) as storage:
+    with warnings.catch_warnings(), Storage(study) as storage:
+        warnings.simplefilter("ignore", ConvergenceWarning)  # choicebo status says it, and not across the table
         opened = Study.open(storage, name)
+        compiling.start()  # the first questions need no model, so that nobody waits for it
         who = _rater(opened, rater, join)
         interactive = sys.stdin.isatty()
         with Asker(storage, opened, who, ahead=ahead and interactive) as asker:

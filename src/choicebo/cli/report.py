@@ -44,7 +44,7 @@ def report(
             found = opened.status(rater=rater, progress=progress)
             posterior = opened.posterior(rater)
         assert posterior is not None
-        with waiting("Drawing", hint=""):
+        with waiting("Drawing", model=False):
             page = report_page.page(opened, found, posterior, rater)
     path.write_text(page, encoding="utf-8")
     output.results().print(f"Wrote {path}", markup=False, highlight=False, soft_wrap=True)

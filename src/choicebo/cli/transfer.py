@@ -101,7 +101,7 @@ def import_(
       choicebo import menu.db comparisons.csv --rater ann
     """
     found = kind or _guess(file)
-    with waiting(f"Importing {file.name}", hint=""):
+    with waiting(f"Importing {file.name}", model=False):
         if found is Kind.study:
             if rater is not None:
                 raise typer.BadParameter("a whole study brings its own raters", param_hint="--rater")

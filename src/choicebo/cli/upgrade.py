@@ -19,7 +19,7 @@ def upgrade(study: arguments.Address, json: arguments.Json = False) -> None:
     """
     from choicebo.study import upgrade as apply
 
-    with waiting("Upgrading", hint=""):
+    with waiting("Upgrading", model=False):
         applied = apply(study)
     if json:
         output.print_json({"applied": list(applied)})

@@ -12,16 +12,17 @@ from choicebo.cli import output
 
 PATIENCE = 4.0
 """Seconds after which a wait is explained."""
-COMPILING = "A model of a new size is compiled first, which can take a minute or two; after that it takes seconds."
+ONCE = "The model is being compiled, once on this machine, which takes some ten seconds."
 
 Report = Callable[[str, float], None]
 
 
 @contextlib.contextmanager
-def waiting(what: str, hint: str = COMPILING) -> Iterator[Report]:
+def waiting(what: str, *, model: bool = True) -> Iterator[Report]:
     """Show what is being waited for; yields the ``progress`` of a fit.
 
-    A terminal gets a bar that vanishes at the end; anywhere, a long wait is explained in one line.
+    A terminal gets a bar that vanishes at the end; anywhere, a long wait is explained in one line. ``model`` says whether a model
+    is fitted, which has to be compiled where it was never used.
     """
     console = output.notes()
     columns = (
@@ -34,7 +35,8 @@ def waiting(what: str, hint: str = COMPILING) -> Iterator[Report]:
         task = bar.add_task(what, total=None)
 
         def explain() -> None:
-            bar.console.print(f"{what}. {hint}".strip(), style="dim", markup=False, highlight=False, soft_wrap=True)
+            reason = _reason() if model else ""
+            bar.console.print(f"{what}. {reason}".strip(), style="dim", markup=False, highlight=False, soft_wrap=True)
 
         timer = threading.Timer(PATIENCE, explain)
         timer.daemon = True
@@ -45,3 +47,9 @@ def waiting(what: str, hint: str = COMPILING) -> Iterator[Report]:
             )
         finally:
             timer.cancel()
+
+
+def _reason() -> str:
+    from choicebo.model import compiling
+
+    return "" if compiling.is_compiled() else ONCE

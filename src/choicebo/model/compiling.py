@@ -16,8 +16,6 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-import numba
-
 log = logging.getLogger(__name__)
 
 MESSAGE = "compiling the model, once on this machine"
@@ -47,9 +45,9 @@ class Entry:
         """Numba's own object, nothing compiled yet."""
         if self._dispatcher is None:
             try:
-                self._dispatcher = numba.njit(cache=True, **_OPTIONS)(self._function)
+                self._dispatcher = _jit(cache=True)(self._function)
             except RuntimeError:  # no folder to keep the code in can be written to: every process compiles anew
-                self._dispatcher = numba.njit(**_OPTIONS)(self._function)
+                self._dispatcher = _jit()(self._function)
         return self._dispatcher
 
     def is_stored(self) -> bool:
@@ -67,13 +65,19 @@ class Entry:
         try:
             self.dispatcher().compile(self.signature)
         except OSError:
-            self._dispatcher = numba.njit(**_OPTIONS)(self._function)
+            self._dispatcher = _jit()(self._function)
             self._dispatcher.compile(self.signature)
 
 
 def compiled(function: Callable[..., Any]) -> Any:
     """A function that only compiled code calls."""
-    return numba.njit(**_OPTIONS)(function)
+    return _jit()(function)
+
+
+def _jit(**more: Any) -> Any:
+    import numba  # takes a third of a second, and whoever only asks for start() need not wait for it
+
+    return numba.njit(**_OPTIONS, **more)
 
 
 def entry(signature: Any) -> Callable[[Callable[..., Any]], Entry]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +20,9 @@ from choicebo.model.engines.base import ProgressCallback
 from choicebo.model.gp import ChoiceGP
 from choicebo.model.posterior import Posterior
 from choicebo.optimizer import log as logbook
+from choicebo.optimizer import looks
 from choicebo.optimizer.log import Added, Asked, Entry, Skipped, Told
+from choicebo.optimizer.looks import BackgroundLook, Check
 from choicebo.optimizer.query import Query
 from choicebo.optimizer.settings import Settings
 from choicebo.optimizer.stand_in import stand_in as stand_in_options
@@ -69,17 +72,29 @@ class ChoiceOptimizer:
         self._queries: dict[int, Query] = {}
         self._closed: dict[int, str] = {}
         self._next_id = 1
-        self._checks: list[dict[str, Any]] = []
+        self._checks: list[Check] = []
+        """The looks at the number of latent dimensions that count after these answers."""
+        self._look: BackgroundLook | None = None
+        """The latest look that was begun."""
         self._encoded: dict[str, Array] = {}
         self._gathered: tuple[list[Entry], ChoiceData | None] | None = None
         self._fitted: tuple[tuple[str, int], Posterior] | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_look": None}  # a thread cannot be copied, and what it finds can be found again
+
     # ---- the loop
 
-    def ask(self, *, stand_in: bool = False, progress: ProgressCallback | None = None) -> Query:
+    def ask(
+        self, *, stand_in: bool = False, look_beside: bool = True, progress: ProgressCallback | None = None
+    ) -> Query:
         """Another question. Those already open stay open, and nothing similar to their new options is proposed.
 
-        With ``stand_in`` it is one that needs no model and is there at once: new options that fill the space, beside kept ones.
+        Args:
+            stand_in: Ask what needs no model and is there at once: new options that fill the space, beside kept ones.
+            look_beside: With ``latent_dim="auto"``: begin the look at the number of hidden objectives that the question after the
+                next answer needs, in a thread of its own. Without it, that question computes it.
+            progress: Called as ``progress(stage, fraction)``; returning ``False`` interrupts.
         """
         seed = _seed_of(self.settings.seed, self._next_id)
         proposal, latent_dim = self._proposal(seed, progress, stand_in)
@@ -95,6 +110,8 @@ class ChoiceOptimizer:
         )
         self._append(Asked(query))
         self._next_id += 1
+        if look_beside and self.settings.needs_model(self.n_answers + 1, self.space.dim):
+            self._begin_look(self.n_answers + 1)
         return query
 
     def tell(self, query: Query | int, kept: Sequence[int]) -> None:
@@ -127,7 +144,7 @@ class ChoiceOptimizer:
             entry = self._log.pop(at)
             if isinstance(entry, Told | Skipped):
                 del self._closed[entry.query]
-        self._forget_later_checks()
+        self._checks = looks.in_use(self._checks, self.n_answers)
         return n
 
     def add(self, shown: Sequence[Any], kept: Sequence[int]) -> None:
@@ -187,7 +204,11 @@ class ChoiceOptimizer:
 
     @property
     def latent_dim_history(self) -> tuple[dict[str, Any], ...]:
-        """With ``latent_dim="auto"``: each time it was looked at, the number of answers, the result and the reason."""
+        """With ``latent_dim="auto"``: each look at it that counts now.
+
+        Each says the number of ``answers`` it learned from, the ``latent_dim`` found, the ``reason`` in a sentence, and the
+        number of answers ``used_from`` which on it counts.
+        """
         return tuple(dict(check) for check in self._checks)
 
     @property
@@ -200,7 +221,7 @@ class ChoiceOptimizer:
         data = self.data
         if data is None:
             return None
-        self._revise_dimension(data, progress)
+        self._take_look(progress)
         fingerprint = (data.fingerprint, self.latent_dim)
         if self._fitted is None or self._fitted[0] != fingerprint:
             self._fitted = (fingerprint, self._model(self.latent_dim).fit(data, self.settings.seed, progress=progress))
@@ -216,9 +237,16 @@ class ChoiceOptimizer:
         data = self.data
         if data is None or posterior.data.fingerprint != data.fingerprint:
             return False
-        self._checks = [dict(check) for check in latent_dim_history]
+        self._checks = looks.in_use(latent_dim_history, self.n_answers)
         self._fitted = ((data.fingerprint, posterior.latent_dim), posterior)
         return True
+
+    def look(self, answers: int, *, progress: ProgressCallback | None = None) -> Check:
+        """What the first ``answers`` answers say about the number of hidden objectives. Changes nothing here.
+
+        A study lets it be computed elsewhere and adds what it found to the record.
+        """
+        return self._look_at(answers)[1](progress)
 
     def pareto_set(self, threshold: float = 0.5) -> list[ParetoOption]:
         """The options seen so far that are probably beaten by no other, the most probable first.
@@ -265,7 +293,7 @@ class ChoiceOptimizer:
         for entry in entries:
             restored._replay(entry)
         restored._next_id = max([next_id, *(query.id + 1 for query in restored.queries)])
-        restored._checks = checks
+        restored._checks = looks.in_use(checks, restored.n_answers)
         return restored
 
     def _replay(self, entry: Entry) -> None:
@@ -356,25 +384,36 @@ class ChoiceOptimizer:
             correlated=settings.correlated,
         )
 
-    def _revise_dimension(self, data: ChoiceData, progress: ProgressCallback | None) -> None:
-        """With ``latent_dim="auto"``: look on a schedule whether the answers ask for another number of objectives."""
-        if self.settings.latent_dim != "auto":
+    def _take_look(self, progress: ProgressCallback | None) -> None:
+        """With ``latent_dim="auto"``: use the look that counts from these answers on, waited for if it is not finished."""
+        look = self._begin_look(self.n_answers)
+        if look is None:
             return
-        from choicebo.model.dimension import due, revise
+        try:
+            self._checks.append(look.result(progress))
+        except BaseException:
+            look.stop()
+            self._look = None  # so that the next question tries again
+            raise
 
-        last = self._checks[-1]["answers"] if self._checks else 0
-        if not due(data.n_choices, last):
-            return
-        current = self.latent_dim
-        decision = revise(data, current, model=self._model(current), seed=self.settings.seed, progress=progress)
-        self._checks.append(
-            {"answers": data.n_choices, "latent_dim": int(decision.latent_dim), "reason": decision.reason}
-        )
-        if decision.posterior is not None:
-            self._fitted = ((data.fingerprint, int(decision.latent_dim)), decision.posterior)
+    def _begin_look(self, answers: int) -> BackgroundLook | None:
+        """The look that counts from so many answers on, under way or finished; None if there is no new one."""
+        due = looks.missing(answers, self._checks) if self.settings.latent_dim == "auto" else None
+        if due is None:
+            return None
+        key, work = self._look_at(due)
+        if self._look is None or self._look.key != key:
+            if self._look is not None:
+                self._look.stop()
+            self._look = BackgroundLook(key, work)
+        return self._look
 
-    def _forget_later_checks(self) -> None:
-        self._checks = [check for check in self._checks if check["answers"] <= self.n_answers]
+    def _look_at(self, answers: int) -> tuple[tuple[str, int], Callable[[ProgressCallback | None], Check]]:
+        """What a look at the first ``answers`` answers depends on, and what computes it."""
+        data, current = self._as_data(self._choices()[:answers]), self.latent_dim
+        key = (data.fingerprint, current)
+        known = self._fitted[1] if self._fitted is not None and self._fitted[0] == key else None
+        return key, functools.partial(looks.look, data, current, self._model(current), self.settings.seed, known)
 
     def _open(self, query: Query | int) -> Query:
         number = query.id if isinstance(query, Query) else query

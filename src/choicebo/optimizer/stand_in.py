@@ -30,8 +30,8 @@ def stand_in(
 ) -> Proposal:
     """``new_count`` options from where nothing was shown yet, beside some that were kept.
 
-    It brings as few new options as a question of the model does: more of them would not only tire the person, they would also
-    let the data outgrow the programs that are being compiled meanwhile. ``aside: (n, d)`` are options not to show as known ones.
+    It brings as few new options as a question of the model does: more would tire the person. ``aside: (n, d)`` are options
+    not to show as known ones.
     """
     spread = spread_options(space, size, seen, seed, number)
     fresh, again = spread.points[spread.new], spread.points[~spread.new]

@@ -1,4 +1,4 @@
-"""What could be computed again, kept in the database: fitted posteriors and questions prepared ahead."""
+"""What could be computed again, kept in the database: fitted posteriors, questions prepared ahead, looks at the dimension."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from sqlalchemy.dialects import postgresql, sqlite
 from choicebo.study.storage import Storage
 from choicebo.study.tables import CacheRow
 
-POSTERIOR, PREPARED = "posterior", "question"
-_KEEP = {POSTERIOR: 12, PREPARED: 60}
+POSTERIOR, PREPARED, LOOK = "posterior", "question", "look"
+_KEEP = {POSTERIOR: 12, PREPARED: 60, LOOK: 12}
 
 
 class Cache:
@@ -34,10 +34,11 @@ class Cache:
 
     def prepared(self, key: str) -> dict[str, Any] | None:
         """A question that was computed ahead."""
-        with self._storage.read() as connection:
-            content = connection.execute(self._find(sa.select(CacheRow.content), PREPARED, key)).scalar()
-        found: dict[str, Any] | None = None if content is None else json.loads(content)
-        return found
+        return self._json(PREPARED, key)
+
+    def look(self, key: str) -> dict[str, Any] | None:
+        """A look at the number of latent dimensions."""
+        return self._json(LOOK, key)
 
     def put(self, *items: tuple[str, str, bytes]) -> None:
         """Keep (kind, key, content); what is there already stays, the oldest go."""
@@ -57,6 +58,12 @@ class Cache:
         """Throw everything away."""
         with self._storage.write() as connection:
             connection.execute(sa.delete(CacheRow).where(CacheRow.study_id == self._study_id))
+
+    def _json(self, kind: str, key: str) -> dict[str, Any] | None:
+        with self._storage.read() as connection:
+            content = connection.execute(self._find(sa.select(CacheRow.content), kind, key)).scalar()
+        found: dict[str, Any] | None = None if content is None else json.loads(content)
+        return found
 
     def _find(self, statement: sa.Select[Any], kind: str, key: str) -> sa.Select[Any]:
         return statement.where(CacheRow.study_id == self._study_id, CacheRow.kind == kind, CacheRow.key == key)

@@ -1,17 +1,22 @@
 """What takes long, as pure functions: the record of an optimiser in, plain data out, in this process or another.
 
-``known`` is a posterior of the same answers as bytes, if there is one: it only saves time.
+A question or a model for which a look at the number of latent dimensions is missing in the record computes it first: who
+computes it beside and adds it to the record only saves time. ``known`` is a posterior of the same answers as bytes, if there
+is one: it saves time, too.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
+import logging
+import threading
+import warnings
 import zipfile
 from typing import TYPE_CHECKING, Any
 
 from choicebo import __version__
+from choicebo.errors import ConvergenceWarning
 from choicebo.study import posterior_file
 
 if TYPE_CHECKING:
@@ -20,14 +25,42 @@ if TYPE_CHECKING:
 
 State = dict[str, Any]
 
+log = logging.getLogger("choicebo.study")
+
 # What the model depends on; the rest of the settings says how to ask.
 _MODEL_SETTINGS = ("latent_dim", "kernel", "engine", "lapse", "correlated", "seed", "baseline")
+
+
+def load_numerics() -> None:
+    """Load what every computation needs; it takes about a second."""
+    import scipy.stats.qmc  # noqa: F401
+
+    import choicebo.optimizer  # noqa: F401
+
+
+def be_ready() -> None:
+    """Make a process ready that does nothing but compute: what a first question needs is loaded before it is asked for.
+
+    The compiled code is loaded in a thread: it may have to be compiled first, and questions without a model do not wait for that.
+    """
+    warnings.simplefilter("ignore", ConvergenceWarning)  # status and result tell it to the person
+    load_numerics()
+    threading.Thread(target=_prepare, name="choicebo-prepare", daemon=True).start()
+
+
+def _prepare() -> None:
+    from choicebo.model import compiling
+
+    try:
+        compiling.prepare()
+    except Exception as error:  # the first fit meets it again, and there somebody is told
+        log.info("The compiled code could not be loaded: %r", error)
 
 
 def next_query(state: State, known: bytes | None = None, progress: ProgressCallback | None = None) -> dict[str, Any]:
     """The question that follows: ``query``, ``latent_dim_history``, and ``posterior`` if a model was used."""
     optimizer = restore(state, known)
-    query = optimizer.ask(progress=progress)
+    query = optimizer.ask(look_beside=False, progress=progress)
     return {"query": query.to_dict(), **_learned(optimizer)}
 
 
@@ -38,12 +71,30 @@ def stand_in(state: State) -> dict[str, Any]:
     return {"query": query.to_dict(), "latent_dim_history": state["latent_dim_history"]}
 
 
-def needs_model(state: State, dim: int) -> bool:
-    """Whether the question that follows is computed with the model, in a space of ``dim`` cube columns."""
+def needs_model(state: State, dim: int, more: int = 0) -> bool:
+    """Whether the question after ``more`` further answers is computed with the model, in a space of ``dim`` cube columns."""
     from choicebo.optimizer import Settings
 
-    answers = sum(step["kind"] in ("tell", "add") for step in state["log"])
-    return Settings.from_dict(state["settings"]).needs_model(answers, dim)
+    return Settings.from_dict(state["settings"]).needs_model(_answers(state) + more, dim)
+
+
+def missing_look(state: State, more: int = 0) -> int | None:
+    """The look at the number of latent dimensions that counts ``more`` answers on and that the record lacks.
+
+    It is named by the number of answers that it learns from; None if there is none.
+    """
+    from choicebo.optimizer import looks
+
+    if state["settings"].get("latent_dim", "auto") != "auto":
+        return None
+    return looks.missing(_answers(state) + more, state["latent_dim_history"])
+
+
+def look(
+    state: State, answers: int, known: bytes | None = None, progress: ProgressCallback | None = None
+) -> dict[str, Any]:
+    """A look at the number of latent dimensions that learns from the first ``answers`` answers, as the record keeps it."""
+    return restore(state, known).look(answers, progress=progress)
 
 
 def fit(state: State, known: bytes | None = None, progress: ProgressCallback | None = None) -> dict[str, Any]:
@@ -60,63 +111,9 @@ def likely_answers(state: State, query: int, n: int, known: bytes | None = None)
     # A question without a model is no reason to fit one now; it may be known all the same.
     posterior = optimizer.fitted if asked.latent_dim is None else optimizer.posterior
     if posterior is None:
-        # Nothing is known yet. Going through with a guess still compiles what the first fit will need.
-        return [[0]]
+        return []
     probabilities = posterior.choice_probabilities(optimizer.space.encode(asked.options))
     return [list(kept) for kept in list(probabilities)[:n]]
-
-
-def rehearse(state: State, more: int) -> bool:
-    """Go through the question after ``more`` further answers, so that what it needs is compiled before somebody waits.
-
-    The answers are invented and so is the question; only its shapes count. Says whether there was anything to do: shapes that
-    this process has met already are not gone through again.
-    """
-    from choicebo.model.batching import choice_capacity, largest_set, option_capacity
-    from choicebo.model.dimension import due
-    from choicebo.optimizer.settings import BASELINES
-
-    optimizer = _imagined(state, more)
-    data, settings = optimizer.data, optimizer.settings
-    if data is None or settings.acquisitions[0] in BASELINES:
-        return False
-    checks = optimizer.latent_dim_history
-    shapes = (option_capacity(data.n_options), choice_capacity(data.choices), largest_set(data.choices), data.dim)
-    looks = settings.latent_dim == "auto" and due(data.n_choices, checks[-1]["answers"] if checks else 0)
-    model = (settings.kernel, settings.engine, settings.lapse, settings.correlated)
-    key = (*shapes, optimizer.latent_dim, looks, settings.acquisition, *model)
-    if key in _rehearsed:
-        return False
-    _rehearsed.add(key)
-    # Any of the acquisitions may find the new options of the real question.
-    for name in settings.acquisitions:
-        optimizer.settings = dataclasses.replace(settings, acquisition=name)
-        optimizer.skip(optimizer.ask())
-    return True
-
-
-_rehearsed: set[tuple[Any, ...]] = set()
-
-
-def _imagined(state: State, more: int) -> ChoiceOptimizer:
-    """The optimiser with ``more`` further answers, about as many new options as questions would bring."""
-    optimizer = restore(state)
-    settings, space = optimizer.settings, optimizer.space
-    first = settings.first_queries(space.dim)
-    wanted = max(optimizer.n_answers + more, first)
-    fresh = space.decode(space.sobol(int(min(wanted * settings.query_size, space.size)), seed=settings.seed + 1))
-    shown = [option for query in optimizer.queries for option in query.options]
-    for number in range(optimizer.n_answers, wanted):
-        new = settings.query_size if number < first else settings.new_per_query
-        options, fresh = fresh[:new], fresh[new:]
-        for option in shown:
-            if len(options) < settings.query_size and option not in options:
-                options.append(option)
-        if len(options) < 2:
-            break
-        optimizer.add(options, [0, 1] if len(options) > 2 else [0])
-        shown = [*options, *shown]
-    return optimizer
 
 
 def restore(state: State, known: bytes | None = None) -> ChoiceOptimizer:
@@ -139,7 +136,16 @@ def question_key(state: State) -> str:
 
 
 def posterior_key(state: State) -> str:
-    """Tells apart all states in which the model may differ: the answers and the settings of the model."""
+    """Cache key of the model: the answers and what the model depends on besides."""
+    return _model_key(state, _answers(state))
+
+
+def look_key(state: State, answers: int) -> str:
+    """Cache key of a look at the number of latent dimensions that learns from the first ``answers`` answers."""
+    return _model_key(state, answers)
+
+
+def _model_key(state: State, first: int) -> str:
     shown = {step["query"]["id"]: step["query"]["options"] for step in state["log"] if step["kind"] == "ask"}
     answers = []
     for step in state["log"]:
@@ -148,12 +154,16 @@ def posterior_key(state: State) -> str:
         elif step["kind"] == "add":
             answers.append([step["shown"], step["kept"]])
     settings = {name: state["settings"].get(name) for name in _MODEL_SETTINGS}
-    return _digest([state["space"], settings, answers, state["latent_dim_history"]])
+    return _digest([state["space"], settings, answers[:first], state["latent_dim_history"]])
 
 
 def has_answers(state: State) -> bool:
     """Whether there is anything to learn from."""
-    return any(step["kind"] in ("tell", "add") for step in state["log"])
+    return _answers(state) > 0
+
+
+def _answers(state: State) -> int:
+    return sum(step["kind"] in ("tell", "add") for step in state["log"])
 
 
 def _learned(optimizer: ChoiceOptimizer) -> dict[str, Any]:

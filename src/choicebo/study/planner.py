@@ -10,7 +10,7 @@ from concurrent.futures import Executor
 from typing import TYPE_CHECKING, Any
 
 from choicebo.study import compute, log
-from choicebo.study.cache import POSTERIOR, PREPARED, Cache
+from choicebo.study.cache import LOOK, POSTERIOR, PREPARED, Cache
 from choicebo.study.definition import Definition
 from choicebo.study.log import Entry
 from choicebo.study.replay import Replay, Thread, optimizer_state, replay
@@ -38,6 +38,7 @@ class Planner:
         self._cache = cache
         self._executor = executor
         self._busy = threading.Lock()
+        self._looking = threading.Lock()
         self._thought: deque[tuple[str | None, int, str]] = deque(maxlen=_LATE)
         """What the model computed: for whose record, after how many entries, under which key it is kept."""
 
@@ -73,8 +74,9 @@ class Planner:
         with self._busy:
             found = self._cache.prepared(key)  # another thread may have been at it
             if found is None:
-                known = self._known(state)
-                found = self._run(compute.next_query, state, known, progress=progress)
+                asking = self._looked(state, progress) if self.needs_model(state) else state
+                known = self._known(asking)
+                found = self._run(compute.next_query, asking, known, progress=progress)
                 content = found.pop("posterior")
                 items = [(PREPARED, key, json.dumps(found).encode())] if keep or content is not None else []
                 if known is None:
@@ -107,7 +109,7 @@ class Planner:
         """The loop in memory, with its model if there are answers."""
         known = self._known(state)
         if known is None and compute.has_answers(state):
-            found = self._run(compute.fit, state, None, progress=progress)
+            found = self._run(compute.fit, self._looked(state, progress), None, progress=progress)
             known = found["posterior"]
             self._cache.put(*_posterior_items(state, found["latent_dim_history"], known))
         return compute.restore(state, known)
@@ -117,9 +119,14 @@ class Planner:
         return compute.restore(state, self._known(state))
 
     def prepare_ahead(self, before: Replay, thread: Thread, answers: int, stop: Callable[[], bool]) -> int:
-        """Compute what follows each of the most probable answers to an open question; how many."""
+        """Compute what follows each of the most probable answers to an open question; how many.
+
+        All of them need the look at the number of latent dimensions that counts from the next answer on, so it comes first.
+        """
         rater, position = thread.start.rater, thread.start.position
         state = self.asking_state(before, rater)
+        if compute.needs_model(state, self._dim, more=1):
+            self._looked(state, more=1)
         same = [t.start.position for t in before.by_number.values() if not self._separate or t.start.rater == rater]
         likely = self._run(compute.likely_answers, state, same.index(position) + 1, answers, self._known(state))
         prepared = 0
@@ -131,9 +138,21 @@ class Planner:
             prepared += 1
         return prepared
 
-    def rehearse(self, state: State, more: int, executor: Executor) -> None:
-        """Let a process meet the shapes of the questions to come."""
-        executor.submit(compute.rehearse, state, more)
+    def _looked(self, state: State, progress: ProgressCallback | None = None, more: int = 0) -> State:
+        """The record with the look at the number of latent dimensions that counts ``more`` answers on.
+
+        It is computed now unless that was done beside; whoever needs it while it is under way waits for it.
+        """
+        answers = compute.missing_look(state, more)
+        if answers is None:
+            return state
+        key = compute.look_key(state, answers)
+        with self._looking:
+            found = self._cache.look(key)
+            if found is None:
+                found = self._run(compute.look, state, answers, self._known(state), progress=progress)
+                self._cache.put((LOOK, key, json.dumps(found).encode()))
+        return {**state, "latent_dim_history": [*state["latent_dim_history"], found]}
 
     def _late(self, state: Replay, rater: str, now: State) -> tuple[dict[str, Any], int] | None:
         for share, end, key in reversed(tuple(self._thought)):

@@ -42,7 +42,7 @@ def from_bytes(content: bytes) -> tuple[Posterior, list[dict[str, Any]]]:
     from choicebo.choices import ChoiceData
     from choicebo.model.diagnostics import Diagnostics
     from choicebo.model.engines.base import ModelSpec
-    from choicebo.model.kernels import Hyperparameters, HyperPrior
+    from choicebo.model.covariance import Hyperparameters, HyperPrior
     from choicebo.model.posterior import Posterior
 
     with np.load(io.BytesIO(content), allow_pickle=False) as arrays:

@@ -200,6 +200,8 @@ def optimizer_state(
                 told = {"kind": "tell", "query": number, "kept": list(top.kept or ())}
             steps.append((top.position, told))
     answers = sum(step["kind"] in ("tell", "add") for _, step in steps)
+    # Looks of older records do not say from when on they count: it was at once.
+    in_use = [check for check in history if asked_so and check.get("used_from", check["answers"]) <= answers]
     return {
         "format": "choicebo-optimizer",
         "version": 1,
@@ -207,5 +209,5 @@ def optimizer_state(
         "settings": settings,
         "next_id": len(numbers) + 1,
         "log": [step for _, step in sorted(steps, key=lambda item: item[0])],
-        "latent_dim_history": [check for check in history if asked_so and check["answers"] <= answers],
+        "latent_dim_history": in_use,
     }

@@ -92,12 +92,13 @@ def describe(study: Study, rater: str | None, fitted: ChoiceOptimizer | None) ->
         latent_dim_history=fitted.latent_dim_history,
         diagnostics=posterior.diagnostics.problems,
         pareto_set=tuple(fitted.pareto_set()),
-        advice=_advice(study, posterior, questions),
+        advice=advise(study, posterior, questions),
         surprising=_surprising(posterior, [act for act in past if act.counts]),
     )
 
 
-def _advice(study: Study, posterior: Posterior, questions: tuple[Question, ...]) -> StopAdvice:
+def advise(study: Study, posterior: Posterior, questions: tuple[Question, ...]) -> StopAdvice:
+    """Whether to go on, going by the model and the earliest open one of the questions."""
     from choicebo.insight import stop_advice
 
     space = study.space

@@ -357,9 +357,18 @@ class Study:
         """Answers and additions that count."""
         return len(self._ledger.read().counting())
 
-    def optimizer(self, rater: str | None = None) -> ChoiceOptimizer:
-        """A copy of the loop in memory, with a model if one is kept; changing it changes nothing here."""
-        return self._planner.restored(self._planner.state(self._ledger.read(), self._share(rater)))
+    def optimizer(
+        self, rater: str | None = None, *, fit: bool = False, progress: ProgressCallback | None = None
+    ) -> ChoiceOptimizer:
+        """A copy of the loop in memory; changing it changes nothing here.
+
+        Args:
+            rater: Whose answers it has; None: everybody's.
+            fit: Whether its model is fitted if need be; without it the copy has one only if that is kept.
+            progress: Called as ``progress(stage, fraction)`` while the model is fitted; returning ``False`` interrupts.
+        """
+        state = self._planner.state(self._ledger.read(), self._share(rater))
+        return self._planner.fitted(state, progress) if fit else self._planner.restored(state)
 
     def data(self, rater: str | None = None) -> ChoiceData | None:
         """The answers as data for a model, of one rater if named; None while there are none."""
@@ -367,7 +376,7 @@ class Study:
 
     def posterior(self, rater: str | None = None, *, progress: ProgressCallback | None = None) -> Posterior | None:
         """The model of the answers, of one rater if named; fitted if need be, and kept."""
-        return self._fitted(rater, progress).posterior
+        return self.optimizer(rater, fit=True, progress=progress).posterior
 
     def has_posterior(self, rater: str | None = None) -> bool:
         """Whether :meth:`posterior` would return at once."""
@@ -377,7 +386,7 @@ class Study:
         self, threshold: float = 0.5, rater: str | None = None, *, progress: ProgressCallback | None = None
     ) -> tuple[ParetoOption, ...]:
         """The options seen so far that are probably beaten by no other, the most probable first."""
-        return tuple(self._fitted(rater, progress).pareto_set(threshold))
+        return tuple(self.optimizer(rater, fit=True, progress=progress).pareto_set(threshold))
 
     def history(self, rater: str | None = None) -> tuple[Past, ...]:
         """Every answer, skip and addition as it looked, oldest first."""
@@ -388,18 +397,13 @@ class Study:
         self, *, rater: str | None = None, insight: bool = True, progress: ProgressCallback | None = None
     ) -> Status:
         """Where the study stands; without ``insight`` nothing is fitted."""
-        return describe(self, rater, self._fitted(rater, progress) if insight else None)
+        return describe(self, rater, self.optimizer(rater, fit=True, progress=progress) if insight else None)
 
     def drop_cache(self) -> None:
         """Throw away fitted models and questions prepared ahead; they are computed again when needed."""
         self._cache.drop()
 
     # ---- preparing ahead
-
-    def rehearse(self, executor: Executor, rater: str | None = None, *, more: int = 3) -> None:
-        """Let a process of ``executor`` compile what the questions some answers ahead will need; changes nothing here."""
-        state, name = self._ledger.read(), self._ledger.rater(rater)
-        self._planner.rehearse(self._planner.asking_state(state, name), more, executor)
 
     def prepare(self, rater: str | None = None, *, progress: ProgressCallback | None = None) -> None:
         """Compute the next question without asking it, so that :meth:`ask` returns at once."""
@@ -410,7 +414,10 @@ class Study:
     def prepare_ahead(
         self, question: Question | int, answers: int = 2, *, stop: Callable[[], bool] = lambda: False
     ) -> int:
-        """Compute what to ask after each of the most probable answers to an open question; how many were prepared."""
+        """Compute what to ask after each of the most probable answers to an open question; how many were prepared.
+
+        The look at the number of hidden objectives that the next question needs, if one is due, comes first.
+        """
         state = self._ledger.read()
         thread = self._ledger.thread(state, question)
         return 0 if thread.top is not None or stop() else self._planner.prepare_ahead(state, thread, answers, stop)
@@ -470,9 +477,6 @@ class Study:
 
     def _share(self, rater: str | None) -> str | None:
         return None if rater is None else self._ledger.rater(rater)
-
-    def _fitted(self, rater: str | None, progress: ProgressCallback | None) -> ChoiceOptimizer:
-        return self._planner.fitted(self._planner.state(self._ledger.read(), self._share(rater)), progress)
 
 
 def _storage(url: Address) -> tuple[Storage, bool]:

@@ -173,7 +173,7 @@ class ShownRow(Base):
 
 
 class CacheRow(Base):
-    """Something that could be computed again: a fitted posterior or a question prepared ahead."""
+    """Something that could be computed again: a fitted posterior, a question prepared ahead, a look at the dimension."""
 
     __tablename__ = "choicebo_cache"
     __table_args__ = (sa.UniqueConstraint("study_id", "kind", "key"), {"sqlite_autoincrement": True})

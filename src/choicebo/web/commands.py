@@ -86,6 +86,9 @@ def serve(
             f"The address {host} can be reached from other machines, so a token is needed; here is a fresh one: "
             f"--token {secrets.token_urlsafe(16)}"
         )
+    from choicebo.model import compiling
+
+    compiling.start()  # the first questions need no model, so that nobody waits for it
     settings = ServerSettings(_address(study), host, port, token, workers, share_result, images, patience)
     app = create_app(settings)
     app.state.desk.list()  # a database that cannot be read is an error now, not in the browser

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from choicebo.errors import ChoiceboError
-from choicebo.study import Question, Status, Storage, StorageError, Study, StudyInfo, StudyNotFound
+from choicebo.study import Question, Status, Storage, StorageError, Study, StudyInfo, StudyNotFound, compute
 from choicebo.web.results import Result, build_result, version
 from choicebo.web.settings import ServerSettings
-from choicebo.web.workers import WorkerPool, load_numerics
+from choicebo.web.workers import WorkerPool
 
 T = TypeVar("T")
 
@@ -46,7 +46,6 @@ class Desk:
         self.share_result = settings.share_result
         self.patience = settings.patience
         self.pool = WorkerPool(settings.processes) if pool is None else pool
-        self._rehearsal = WorkerPool(1, politeness=15) if pool is None else None
         self._threads = ThreadPoolExecutor(_MOST_THREADS, "choicebo-ask")
         # Threads of their own: who waits for the model must not take the place of the model.
         self._thinking = ThreadPoolExecutor(_MOST_THREADS, "choicebo-think")
@@ -62,14 +61,12 @@ class Desk:
         if isinstance(self.pool, WorkerPool):
             self.pool.warm()
             if self.patience:
-                self._submit(self._threads, load_numerics)
+                self._submit(self._threads, compute.load_numerics)
 
     def close(self) -> None:
         """Stop everything. Nothing that was acknowledged is lost, it is stored."""
         self._ahead.clear()
         self.pool.shutdown(cancel_futures=True)
-        if self._rehearsal is not None:
-            self._rehearsal.shutdown(cancel_futures=True)
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._thinking.shutdown(wait=False, cancel_futures=True)
         self._spare.shutdown(wait=False, cancel_futures=True)
@@ -185,8 +182,6 @@ class Desk:
             if self._ahead.get(key) == question.number:
                 return
             self._ahead[key] = question.number
-        if self._rehearsal is not None:
-            self._rehearse(study, question.rater, self._rehearsal)
 
         def out_of_date() -> bool:
             with self._lock:
@@ -202,18 +197,6 @@ class Desk:
                 log.exception("Preparing ahead failed.")
 
         self._submit(self._spare, prepare)
-
-    def _rehearse(self, study: Study, rater: str, aside: Executor) -> None:
-        """Go through what questions to come will need.
-
-        Programs must be traced in each process anew, even if they are stored. So whoever will compute the first question of the
-        model goes through it itself, while the questions of the beginning leave it nothing else to do. Later on it has
-        something to do, and another process compiles ahead.
-        """
-        if study.needs_model(rater):
-            study.rehearse(aside, rater)
-        else:
-            study.rehearse(self.pool, rater, more=1)
 
     # ---- what is known
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from choicebo.study import Study
+from choicebo.study.status import advise
 
 if TYPE_CHECKING:
+    from choicebo.insight import StopAdvice
     from choicebo.insight.drivers import Objective
+    from choicebo.model.posterior import Posterior
+    from choicebo.optimizer import ChoiceOptimizer
     from choicebo.space import Option
 
 _DRAWS = 200
@@ -42,7 +46,7 @@ class Result:
     points: tuple[Point, ...]
     """Most probable first."""
     objectives: tuple[Objective, ...]
-    advice: Any
+    advice: StopAdvice | None
     diagnostics: tuple[str, ...]
 
     @property
@@ -58,39 +62,33 @@ def version(study: Study) -> str:
 
 
 def build_result(study: Study, rater: str | None = None) -> Result:
-    """Fit the model of everybody's answers, or of one rater's, if need be, and ask it everything. Takes seconds."""
-    posterior = study.posterior(rater)
-    status = study.status(rater=rater)
-    history = status.latent_dim_history
-    points: tuple[Point, ...] = ()
-    objectives: tuple[Objective, ...] = ()
-    if posterior is not None:
-        from choicebo.insight.drivers import drivers
+    """What the page shows of the model of everybody's answers, or of one rater's; it is fitted only if it is not kept."""
+    fitted = study.optimizer(rater, fit=True)
+    posterior = fitted.fitted
+    if posterior is None:
+        return Result(0, None, "", (), (), None, ())
+    from choicebo.insight.drivers import drivers
 
-        objectives = tuple(drivers(posterior, study.space))
-        points = _points(study, rater, [objective.latent_dim for objective in objectives])
+    history = fitted.latent_dim_history
+    objectives = tuple(drivers(posterior, study.space))
     return Result(
-        answers=status.answers,
-        latent_dim=status.latent_dim,
-        dimension=str(history[-1].get("reason", "")) if history else "",
-        points=points,
+        answers=fitted.n_answers,
+        latent_dim=posterior.latent_dim,
+        dimension=str(history[-1]["reason"]) if history else "",
+        points=_points(fitted, posterior, [objective.latent_dim for objective in objectives]),
         objectives=objectives,
-        advice=status.advice,
-        diagnostics=status.diagnostics,
+        advice=advise(study, posterior, study.questions(rater=rater)),
+        diagnostics=posterior.diagnostics.problems,
     )
 
 
-def _points(study: Study, rater: str | None, order: list[int]) -> tuple[Point, ...]:
+def _points(fitted: ChoiceOptimizer, posterior: Posterior, order: list[int]) -> tuple[Point, ...]:
     import numpy as np
 
     from choicebo.insight.alignment import aligned_orders, reordered
 
-    optimizer = study.optimizer(rater)
-    posterior = optimizer.posterior
-    if posterior is None:
-        return ()
-    seen = optimizer.pareto_set(0.0)
-    latent = posterior.sample(study.space.encode([found.option for found in seen]), draws=_DRAWS)
+    seen = fitted.pareto_set(0.0)
+    latent = posterior.sample(fitted.space.encode([found.option for found in seen]), draws=_DRAWS)
     # Draws differ in how they number their dimensions; the objectives are numbered as the drivers are.
     latent = reordered(latent, aligned_orders(latent, latent.mean(0)[:, order]))
     mean = latent.mean(0)

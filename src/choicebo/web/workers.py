@@ -6,27 +6,26 @@ import multiprocessing
 import os
 import signal
 import threading
-import warnings
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, ParamSpec, TypeVar
 
 from choicebo._runtime import limit_blas_threads
-from choicebo.errors import ConvergenceWarning
-from choicebo.study import StorageError
+from choicebo.study import StorageError, compute
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+_POLITENESS = 5
+"""By how much the processes stand back for the server itself (``os.nice``)."""
 
 
 class WorkerPool(Executor):
     """A pool of processes that is started anew when one of them dies; threads may share it."""
 
-    def __init__(self, processes: int, politeness: int = 5) -> None:
+    def __init__(self, processes: int) -> None:
         self.processes = processes
-        self.politeness = politeness
-        """By how much they stand back for the server itself (``os.nice``)."""
         self._pool: ProcessPoolExecutor | None = None
         self._closed = False
         self._lock = threading.Lock()
@@ -41,9 +40,7 @@ class WorkerPool(Executor):
                     raise StorageError("The server is being stopped: try again in a moment.")
                 if self._pool is None:
                     context = multiprocessing.get_context("spawn")
-                    self._pool = ProcessPoolExecutor(
-                        self.processes, mp_context=context, initializer=_begin, initargs=(self.politeness,)
-                    )
+                    self._pool = ProcessPoolExecutor(self.processes, mp_context=context, initializer=_begin)
                 pool = self._pool
             try:
                 return pool.submit(fn, *args, **kwargs)
@@ -56,8 +53,9 @@ class WorkerPool(Executor):
         raise AssertionError
 
     def warm(self) -> None:
-        """Start a process and let it load what every computation needs."""
-        self.submit(load_numerics)
+        """Start the processes, each of which loads what every computation needs."""
+        for _ in range(self.processes):
+            self.submit(os.getpid)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Stop the processes; what they are at is lost and is computed again when needed."""
@@ -72,17 +70,9 @@ class WorkerPool(Executor):
         pool.shutdown(wait=wait, cancel_futures=cancel_futures)
 
 
-def _begin(politeness: int) -> None:
+def _begin() -> None:
     # Ctrl-C goes to the whole group; the server is the one to end its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    warnings.simplefilter("ignore", ConvergenceWarning)  # the result page tells it to the person
     if hasattr(os, "nice"):
-        os.nice(politeness)
-
-
-def load_numerics() -> None:
-    """Load what every computation needs; it takes some seconds."""
-    import scipy.stats.qmc  # noqa: F401
-
-    import choicebo.optimizer
-    import choicebo.study.compute  # noqa: F401
+        os.nice(_POLITENESS)
+    compute.be_ready()

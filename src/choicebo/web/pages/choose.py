@@ -109,8 +109,9 @@ def advice(request: Request, sitting: Sitting) -> Response:
     study, learned_from = sitting.study, whose(sitting)
     answers = sum(act.counts for act in study.history(learned_from))
     if sees_result(request, sitting) and answers >= _ADVICE_FROM and study.has_posterior(learned_from):
-        status = desk_of(request).status(study, learned_from, wait=5.0)
-        found = None if status is None else status.advice
+        # The page Result shows the same and finds it there.
+        known = desk_of(request).result(study, learned_from, wait=5.0)
+        found = None if known is None else known.advice
     return render(request, "parts/advice.html", seat=sitting, advice=found)
 
 
