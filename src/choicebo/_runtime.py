@@ -34,22 +34,6 @@ def cache_folder() -> Path:
     return Path(override) if override else Path(platformdirs.user_cache_dir("choicebo"))
 
 
-def configure_jax() -> None:
-    """Switch on double precision and the persistent compilation cache. Calling it again does nothing new."""
-    import jax
-
-    config: Any = jax.config
-    config.update("jax_enable_x64", True)
-    if config.jax_compilation_cache_dir is None:
-        folder = cache_folder() / f"xla-{jax.__version__}"
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError:
-            return  # a read-only home only costs compile time
-        config.update("jax_compilation_cache_dir", str(folder))
-        config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
-
-
 class _BlasLimit:
     """One BLAS thread for as long as anybody wants it: the limit is the process's, and those who want it run side by side."""
 

@@ -176,15 +176,13 @@ def _found_table(course: Course) -> Any:
 def _fit_table(accuracy: float, found: Diagnostics) -> Any:
     from rich.table import Table
 
-    from choicebo.model.diagnostics import R_HAT_LIMIT, SAMPLE_SIZE_LIMIT
-
     table = Table(show_header=False)
     table.add_row("predicted exactly", f"{accuracy:.1%}", f"of {DEMO_TEST_SETS} unseen sets; blind guessing: 14 %")
-    table.add_row("R-hat", f"{found.r_hat:.2f}", f"the chains agree at 1; above {R_HAT_LIMIT} is poor")
+    table.add_row("R-hat", f"{found.r_hat:.2f}", f"the chains agree at 1; above {found.limits.r_hat:g} is poor")
     table.add_row(
         "effective draws",
-        f"{min(found.effective_sample_size, found.effective_sample_size_margins):.0f}",
-        f"of {found.draws} draws, the worst quantity watched; below {SAMPLE_SIZE_LIMIT:.0f} is poor",
+        f"{found.effective_sample_size:.0f}",
+        f"of {found.draws} draws, the worst quantity watched; below {found.limits.effective_draws:.0f} is poor",
     )
     table.add_row("divergences", str(found.divergences), "trajectories that went astray; 0 is right")
     table.add_row("seconds", f"{found.seconds:.1f}", "for the fit; the first one of its kind has to be compiled")

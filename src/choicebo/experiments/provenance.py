@@ -10,7 +10,7 @@ from typing import Any
 
 from choicebo import __version__
 
-_PACKAGES = ("jax", "jaxlib", "blackjax", "optax", "numpy", "scipy", "moocore")
+_PACKAGES = ("numba", "llvmlite", "numpy", "scipy", "moocore")
 _OPTIONAL = ("torch", "gpytorch", "botorch", "distributed")
 
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import dataclasses
 import time
-import warnings
 
 import numpy as np
 from numpy.typing import NDArray
 
 from choicebo.choices import ChoiceData
-from choicebo.errors import ConvergenceWarning, InvalidInput
+from choicebo.errors import InvalidInput
 from choicebo.model.engines.base import ProgressCallback, Reporter
 from choicebo.model.gp import ChoiceGP
 from choicebo.model.covariance import Hyperparameters, HyperPrior
@@ -50,6 +49,8 @@ class DimensionRow:
     worst_khat: float
     refits: int
     """Choices whose score comes from a fit without them."""
+    unreliable: int
+    """Choices whose score is not to be trusted: their k-hat is too large, and they were not refitted."""
     seconds: float
 
 
@@ -67,11 +68,11 @@ class DimensionSelection:
     """Their leave-one-out scores."""
 
     def __str__(self) -> str:
-        lines = ["n_e     elpd      se  difference      se  worst k-hat  refits  seconds"]
+        lines = ["n_e     elpd      se  difference      se  worst k-hat  refits  unreliable  seconds"]
         for row in self.table:
             lines.append(
                 f"{row.latent_dim:>3}{'*' if row.latent_dim == self.best else ' '}{row.elpd:>9.1f}{row.se:>8.1f}"
-                f"{row.difference:>12.1f}{row.difference_se:>8.1f}{row.worst_khat:>13.2f}{row.refits:>8}{row.seconds:>9.1f}"
+                f"{row.difference:>12.1f}{row.difference_se:>8.1f}{row.worst_khat:>13.2f}{row.refits:>8}{row.unreliable:>12}{row.seconds:>9.1f}"
             )
         return "\n".join(lines)
 
@@ -210,12 +211,10 @@ def _scored(
     start: Hyperparameters | None,
     known: Posterior | None = None,
 ) -> tuple[Posterior, Loo]:
-    with warnings.catch_warnings():
-        # Dimensions that do not suit the choices sample poorly; what is returned carries its own diagnostics.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        posterior = known or dataclasses.replace(model, latent_dim=n_e).fit(
-            data, seed, progress=_named(report.part(0.0, 0.7), n_e), start=start
-        )
+    # Dimensions that do not suit the choices sample poorly; what is returned carries its own diagnostics.
+    posterior = known or dataclasses.replace(model, latent_dim=n_e).fit_silently(
+        data, seed, progress=_named(report.part(0.0, 0.7), n_e), start=start
+    )
     return posterior, posterior.loo(refit_limit, seed=seed, progress=_named(report.part(0.7, 1.0), n_e))
 
 
@@ -255,7 +254,8 @@ def _table(scores: dict[int, Loo], seconds: dict[int, float]) -> tuple[Dimension
     for n_e, score in scores.items():
         difference, se = paired_difference(score.pointwise, leader.pointwise)
         worst = float(score.khat.max())
-        rows.append(DimensionRow(n_e, score.elpd, score.se, difference, se, worst, len(score.refitted), seconds[n_e]))
+        counts = len(score.refitted), len(score.unreliable)
+        rows.append(DimensionRow(n_e, score.elpd, score.se, difference, se, worst, *counts, seconds[n_e]))
     return tuple(rows)
 
 

@@ -81,8 +81,22 @@ class ChoiceGP:
         """Learn from ``data``; the same data and seed give the same draws.
 
         ``progress(stage, fraction)`` is called on the way, and interrupts the fit by returning ``False``; ``start`` (for
-        example ``earlier.hyper``) is tried as one of the starting points of the hyperparameters.
+        example ``earlier.hyper``) is tried as one of the starting points of the hyperparameters. Draws that fell short of the
+        engine's limits issue a :class:`~choicebo.ConvergenceWarning`.
         """
+        posterior = self.fit_silently(data, seed, progress=progress, start=start)
+        posterior.diagnostics.warn()
+        return posterior
+
+    def fit_silently(
+        self,
+        data: ChoiceData,
+        seed: int = 0,
+        *,
+        progress: ProgressCallback | None = None,
+        start: Hyperparameters | None = None,
+    ) -> Posterior:
+        """:meth:`fit` without a warning, for whoever looks at ``posterior.diagnostics``."""
         if not isinstance(data, ChoiceData):
             raise InvalidInput(f"fit takes a ChoiceData, got {type(data).__name__}")
         if len(data.choices) == 0:
@@ -109,7 +123,6 @@ class ChoiceGP:
             of_pairs = margins(latent.reshape(chains, draws, *latent.shape[1:]).astype(np.float64))
             quantities = np.concatenate([log_likelihood.sum(-1)[None], of_pairs])
         diagnostics = diagnose(engine.name, quantities, found, engine.limits, time.perf_counter() - began)
-        diagnostics.warn()
         return Posterior(
             data=data,
             spec=spec,

@@ -16,6 +16,7 @@ from choicebo.acquisition.propose import DRAWS, Proposal, propose
 from choicebo.acquisition.space_filling import random_options, spread_options
 from choicebo.choices import ChoiceData
 from choicebo.errors import DataError, InvalidInput
+from choicebo.model.engines import question_engine
 from choicebo.model.engines.base import ProgressCallback
 from choicebo.model.gp import ChoiceGP
 from choicebo.model.posterior import Posterior
@@ -379,7 +380,7 @@ class ChoiceOptimizer:
         return ChoiceGP(
             latent_dim,
             kernel=settings.kernel,
-            engine=settings.engine,
+            engine=question_engine(settings.engine),
             lapse=settings.lapse,
             correlated=settings.correlated,
         )

@@ -40,22 +40,23 @@ def to_bytes(posterior: Posterior, latent_dim_history: list[dict[str, Any]]) -> 
 def from_bytes(content: bytes) -> tuple[Posterior, list[dict[str, Any]]]:
     """What :func:`to_bytes` was given."""
     from choicebo.choices import ChoiceData
-    from choicebo.model.diagnostics import Diagnostics
-    from choicebo.model.engines.base import ModelSpec
     from choicebo.model.covariance import Hyperparameters, HyperPrior
+    from choicebo.model.diagnostics import Diagnostics
+    from choicebo.model.engines.base import Limits, ModelSpec
     from choicebo.model.posterior import Posterior
 
     with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
         record = json.loads(str(arrays["text"]))
         spec = ModelSpec(**{**record["spec"], "prior": HyperPrior(*record["spec"]["prior"])})
         hyper = {name: arrays[f"hyper_{name}"] for name in Hyperparameters._fields if f"hyper_{name}" in arrays}
+        told = record["diagnostics"]
         independent = np.zeros((spec.n_e, spec.n_e))  # files from before latent functions could be correlated
         posterior = Posterior(
             data=ChoiceData.from_json(record["data"]),
             spec=spec,
             hyper=Hyperparameters(**{"coupling": independent, **hyper}),
             likelihood=record["likelihood"],
-            diagnostics=Diagnostics(**record["diagnostics"], evidence_trace=arrays["evidence_trace"]),
+            diagnostics=Diagnostics(**{**told, "limits": Limits(*told["limits"])}, evidence_trace=arrays["evidence_trace"]),
             **{name: arrays[name] for name in _ARRAYS},
         )
     return posterior, record["latent_dim_history"]

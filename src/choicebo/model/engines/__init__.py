@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from choicebo.errors import InvalidInput
 from choicebo.model.engines.base import Engine, Fit, Limits, ModelSpec, Reporter
 from choicebo.model.engines.elliptical import Elliptical
@@ -28,7 +30,24 @@ __all__ = [
     "Reporter",
     "Variational",
     "engine_named",
+    "question_engine",
 ]
+
+
+QUESTION = Limits(r_hat=1.05, effective_draws=200.0)
+"""Enough for the next question of a study."""
+
+
+def question_engine(name: str) -> Engine:
+    """The engine of that name as a study uses it: draws that are good enough for the next question.
+
+    >>> question_engine("hmc").limits.effective_draws
+    200.0
+    """
+    engine = engine_named(name)
+    if isinstance(engine, Hamiltonian):
+        return dataclasses.replace(engine, limits=QUESTION, groups=1)
+    return dataclasses.replace(engine, limits=QUESTION) if isinstance(engine, Elliptical) else engine
 
 
 def engine_named(engine: str | Engine) -> Engine:

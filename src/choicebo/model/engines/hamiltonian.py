@@ -18,7 +18,7 @@ from choicebo.errors import InvalidInput
 from choicebo.model.convergence import least_effective, margin_pairs, worst_r_hat
 from choicebo.model.covariance import Hyperparameters
 from choicebo.model.engines.base import Basin, Fit, Learner, Limits, ModelSpec, Reporter
-from choicebo.model.engines.gaussian import covariance_of, log_posterior, precision_at, precision_factor
+from choicebo.model.engines.gaussian import covariance_of, precision_at, precision_factor
 from choicebo.model.engines.laplace import Laplace
 from choicebo.model.engines.whitening import Whitened, Whitener
 from choicebo.model.evaluate import Likelihood
@@ -58,6 +58,8 @@ class Chains(NamedTuple):
     """(LANES,): log-posterior."""
     slope: Singles
     """(n_e, m, LANES)"""
+    by_latent: Singles
+    """(n_e, m, LANES): the log-likelihood's slope by the latent values."""
 
 
 class Transition(NamedTuple):
@@ -69,22 +71,21 @@ class Transition(NamedTuple):
 
 def begin(target: Target, v: Singles) -> Chains:
     """Chains at ``v: (n_e, m, LANES)``."""
-    height, slope = log_posterior(target.likelihood, target.prior, v)
-    return Chains(v, height, slope.astype(np.float32))
+    value, by_latent = target.likelihood.value_and_gradient(target.prior.latent(v))
+    height = value - 0.5 * (v * v).sum((0, 1), dtype=np.float64)
+    return Chains(v, height, target.prior.pulled(by_latent) - v, by_latent)
 
 
 def integrate(target: Target, chains: Chains, momentum: Singles, size: float, steps: int) -> tuple[Chains, Singles]:
     """Follow the Hamiltonian flow; returns where it leads, and the momentum there, ``(n_e m, LANES)``."""
     shape = chains.v.shape
     outer, inner, half = (np.float32(share * size) for share in (_OUTER, _INNER, 0.5))
-    v, height, slope = chains
-    momentum = momentum + outer * slope.reshape(momentum.shape)
+    momentum = momentum + outer * chains.slope.reshape(momentum.shape)
     for step in range(steps):
         for push in (inner, outer if step == steps - 1 else 2 * outer):
-            v = v + half * (target.inverse @ momentum).reshape(shape)
-            height, slope = log_posterior(target.likelihood, target.prior, v)
-            momentum = momentum + push * slope.astype(np.float32).reshape(momentum.shape)
-    return Chains(v, height, slope.astype(np.float32)), momentum
+            chains = begin(target, chains.v + half * (target.inverse @ momentum).reshape(shape))
+            momentum = momentum + push * chains.slope.reshape(momentum.shape)
+    return chains, momentum
 
 
 def transition(
@@ -98,9 +99,30 @@ def transition(
     after = proposed.height - 0.5 * (end * (target.inverse @ end)).sum(0, dtype=np.float64)
     error = np.nan_to_num(before - after, nan=np.inf)
     acceptance = np.exp(-np.maximum(error, 0.0))
+    return _moved(rng, chains, proposed, acceptance), Transition(acceptance, error > _DIVERGED)
+
+
+def exchange(rng: np.random.Generator, target: Target, chains: Chains) -> Chains:
+    """Two latent dimensions change places where the prior allows it.
+
+    No choice tells in which order the latent dimensions come, only their length-scales and output scales do. So the posterior has a
+    mode for each order, some of them nearly alike, and trajectories do not lead from one to the other.
+    """
+    n_e = len(chains.v)
+    order = np.arange(n_e)
+    pair = rng.permutation(n_e)[:2]
+    order[pair] = order[pair[::-1]]
+    v = target.prior.whitened(target.prior.latent(chains.v)[order]).astype(np.float32)
+    change = 0.5 * ((chains.v * chains.v).sum((0, 1), dtype=np.float64) - (v * v).sum((0, 1), dtype=np.float64))
+    by_latent = chains.by_latent[order]
+    proposed = Chains(v, chains.height + change, target.prior.pulled(by_latent) - v, by_latent)
+    return _moved(rng, chains, proposed, np.exp(np.minimum(change, 0.0)))
+
+
+def _moved(rng: np.random.Generator, chains: Chains, proposed: Chains, acceptance: Array) -> Chains:
+    """Each chain where it was proposed to go, with that probability."""
     taken = rng.random(LANES) < acceptance
-    parts = (np.where(taken, new, old) for new, old in zip(proposed, chains, strict=True))
-    return Chains(*parts), Transition(acceptance, error > _DIVERGED)
+    return Chains(*(np.where(taken, new, old) for new, old in zip(proposed, chains, strict=True)))
 
 
 def step_correction(acceptance: float, target: float) -> float:
@@ -279,4 +301,6 @@ class _Sampler:
         steps = int(np.clip(np.ceil(length / np.exp(self.log_step)), 1, engine.most_steps))
         size = min(length / steps, float(np.exp(self.log_step)))
         self._chains, done = transition(self._rng, self._target, self._chains, size, steps)
+        if len(self._chains.v) > 1:
+            self._chains = exchange(self._rng, self._target, self._chains)
         return done, size

@@ -46,10 +46,13 @@ class Whitened:
         return self._mixed(self.mixing, self.factors @ v)
 
     def whitened(self, latent: Singles) -> Array:
-        """Whitened values (n_e, m) of latent ones."""
-        parts = np.linalg.solve(covariance.mixing(self.hyper), latent)
+        """Whitened values of latent ones, (n_e, m) or (n_e, m, lanes)."""
+        parts = np.linalg.solve(covariance.mixing(self.hyper), latent.reshape(len(latent), -1)).reshape(latent.shape)
         return np.stack(
-            [solve_triangular(L, part, lower=True, check_finite=False) for L, part in zip(self.found.lower, parts, strict=True)]
+            [
+                solve_triangular(lower, part, lower=True, check_finite=False)
+                for lower, part in zip(self.found.lower, parts, strict=True)
+            ]
         )
 
     def pulled(self, gradient: Singles) -> Singles:
