@@ -14,89 +14,36 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from choicebo.model.jit import Entry
 
 log = logging.getLogger(__name__)
 
 MESSAGE = "compiling the model, once on this machine"
 
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"contract", "nsz", "arcp"}}
-_entries: list[Entry] = []
 _lock = threading.RLock()
 _process: subprocess.Popen[bytes] | None = None
 _ready = False
 
 
-class Entry:
-    """A compiled function that Python calls; it is loaded or compiled when first needed."""
-
-    def __init__(self, function: Callable[..., Any], signature: Any) -> None:
-        self._function, self.signature = function, signature
-        self._dispatcher: Any = None
-        self.__doc__ = function.__doc__
-        _entries.append(self)
-
-    def __call__(self, *arguments: Any) -> Any:
-        if not _ready:
-            prepare()
-        return self._dispatcher(*arguments)
-
-    def dispatcher(self) -> Any:
-        """Numba's own object, nothing compiled yet."""
-        if self._dispatcher is None:
-            try:
-                self._dispatcher = _jit(cache=True)(self._function)
-            except RuntimeError:  # no folder to keep the code in can be written to: every process compiles anew
-                self._dispatcher = _jit()(self._function)
-        return self._dispatcher
-
-    def is_stored(self) -> bool:
-        """Whether the compiled code can be loaded."""
-        dispatcher = self.dispatcher()
-        cache = getattr(dispatcher, "_cache", None)
-        try:
-            loaded = cache.load_overload(self.signature, dispatcher.targetctx)
-        except Exception:  # a damaged file is as good as none
-            return False
-        return loaded is not None
-
-    def compile(self) -> None:
-        """Load the code, or compile and store it; a disk that is full costs the storing."""
-        try:
-            self.dispatcher().compile(self.signature)
-        except OSError:
-            self._dispatcher = _jit()(self._function)
-            self._dispatcher.compile(self.signature)
-
-
-def compiled(function: Callable[..., Any]) -> Any:
-    """A function that only compiled code calls."""
-    return _jit()(function)
-
-
-def _jit(**more: Any) -> Any:
-    import numba  # takes a third of a second, and whoever only asks for start() need not wait for it
-
-    return numba.njit(**_OPTIONS, **more)
-
-
-def entry(signature: Any) -> Callable[[Callable[..., Any]], Entry]:
-    """A compiled function that Python calls, with the types of its arguments."""
-    return lambda function: Entry(function, signature)
-
-
 def is_compiled() -> bool:
     """Whether the compiled code is stored for this source and machine; never compiles."""
-    import choicebo.model.native  # noqa: F401  (names the entries)
+    return all(each.is_stored() for each in _entries())
 
-    return all(each.is_stored() for each in _entries)
+
+def _entries() -> list[Entry]:
+    """Imported late: Numba takes a third of a second, and whoever only calls :func:`start` need not wait for it."""
+    from choicebo.model import jit, native
+
+    assert native.LANES  # importing it names the entries
+    return jit.entries
 
 
 def prepare(report: Callable[[str], None] | None = None) -> None:
     """Load the compiled code, or compile it once. ``report`` is told if there is something to wait for."""
     global _ready
-    import choicebo.model.native  # noqa: F401
-
     if _ready:
         return
     with _lock:
@@ -108,7 +55,7 @@ def prepare(report: Callable[[str], None] | None = None) -> None:
                 report(MESSAGE)
             if _process is not None:
                 _process.wait()
-        for each in _entries:
+        for each in _entries():
             each.compile()
         _ready = True
 

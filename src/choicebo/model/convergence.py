@@ -41,7 +41,7 @@ def least_effective(quantities: Array) -> float:
 
 
 def r_hat(quantities: Array) -> Array:
-    """Rank-normalised split R-hat of each of ``quantities: (quantities, chains, draws)``, also of its distance from the median."""
+    """Rank-normalised split R-hat of ``quantities: (quantities, chains, draws)``, the worse of bulk and tails."""
     halves = _split(quantities)
     folded = np.abs(halves - np.median(halves, axis=(1, 2), keepdims=True))
     return np.maximum(_plain_r_hat(_rank_normalised(halves)), _plain_r_hat(_rank_normalised(folded)))

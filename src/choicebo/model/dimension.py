@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from choicebo.choices import ChoiceData
 from choicebo.errors import InvalidInput
+from choicebo.model.covariance import Hyperparameters, HyperPrior
 from choicebo.model.engines.base import ProgressCallback, Reporter
 from choicebo.model.gp import ChoiceGP
-from choicebo.model.covariance import Hyperparameters, HyperPrior
 from choicebo.model.loo import Loo
 from choicebo.model.posterior import Posterior
 

@@ -15,7 +15,8 @@ from choicebo.model.choice_table import MAX_SET
 from choicebo.model.native import LANES
 
 Array = NDArray[np.float64]
-Singles = NDArray[np.float32]
+Singles = NDArray[Any]
+"""In single precision."""
 
 KINDS = {"choice": 0, "batch_preference": 1}
 _STEP = 0.02
@@ -112,8 +113,8 @@ class Likelihood:
     def normalised_values(self, latent: Array) -> Array:
         """The same divided by the mass of all non-empty subsets of each set, for sets of up to 12 options.
 
-        Theorem 1 does not sum to one over the subsets, and how far it is from that depends on the number of latent dimensions: only
-        normalised values can be compared between them.
+        Theorem 1 does not sum to one over the subsets, and its sum depends on the number of latent dimensions: only normalised
+        values can be compared between them.
         """
         sure = dataclasses.replace(self, lapse=0.0)
         raw = sure.values(latent)
@@ -121,7 +122,7 @@ class Likelihood:
             raw = raw - self._in_lanes(latent, self._log_masses)
         if self.lapse == 0.0:
             return raw
-        return np.logaddexp(np.log1p(-self.lapse) + raw, np.log(self.lapse) + self.ragged.log_uniform)
+        return np.asarray(np.logaddexp(np.log1p(-self.lapse) + raw, np.log(self.lapse) + self.ragged.log_uniform))
 
     def curvature(self, latent: Array) -> Singles:
         """Negative Hessian at ``latent: (n_e, m)``, as (n_e m, n_e m), dimension-major.

@@ -22,7 +22,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from choicebo.model.compiling import compiled, entry
+from choicebo.model.jit import compiled, entry
 
 LANES = 16
 NODES = 6
@@ -211,10 +211,10 @@ def _log_distributions(x, exponential, tail, n_e, width, logarithm, product):
 def _beaten_by_some(y, kept, low, high, value, slope, points, weights, x, exponent, tail, row, products, shares):
     """Log-probability that each of the rejected options from ``low`` to ``high`` is beaten by some of the kept ones.
 
-    Inclusion-exclusion over the subsets of the kept ones. The rows of ``x``, ``exponent`` and ``tail`` are the dimensions of ``z / sqrt
-    2``, then those of ``z`` at the first node, and so on; their columns the comparisons of the first kept option with the
-    rejected ones, then those of the second. ``products: (subsets, n_e nodes, columns)`` holds the products of the distribution
-    functions of each subset, ``shares: (subsets, n_e, columns)`` what multiplies the integral of each in the sum.
+    Inclusion-exclusion over the subsets of the kept ones. The rows of ``x``, ``exponent`` and ``tail`` are the dimensions of
+    ``z / sqrt 2``, then those of ``z`` at the first node, and so on; their columns the comparisons of the first kept option with
+    the rejected ones, then those of the second. ``products: (subsets, n_e nodes, columns)`` holds the products of the
+    distribution functions of each subset, ``shares: (subsets, n_e, columns)`` what multiplies the integral of each in the sum.
     """
     n_e, nodes = y.shape[1], len(points)
     width = _unsigned(high - low) * _LANES
@@ -525,7 +525,7 @@ def _rejected_at_once(kept, rejected):
 
 @compiled
 def _one_choice(kind, y, kept, log_uniform, lapse, value, slope, points, weights, room):
-    """Log-probability of one choice, ``value: (LANES,)``, and its derivatives by ``y: (size, n_e, LANES)``, the kept ones first."""
+    """Log-probability (LANES,) of one choice, and its derivatives by ``y: (size, n_e, LANES)``; the kept options come first."""
     x, exponent, tail, row, products, shares = room
     size, n_e, nodes = y.shape[0], y.shape[1], len(points)
     for l in range(_LANES):
@@ -697,14 +697,15 @@ def _subset_probabilities(y, table, points, weights, x, exponent, tail, products
             for l in range(_LANES):
                 terms[code, l] = _ZERO if members == 0 else sign
             for d in range(n_e):
+                if members == 1:
+                    for l in range(_LANES):
+                        terms[code, l] *= tail[d, start + l]
+                    continue
+                for k in range(1, nodes):
+                    for l in range(_LANES):
+                        products[code, d, l] += products[code, k * n_e + d, l]
                 for l in range(_LANES):
-                    if members == 1:
-                        integral = tail[d, start + l]
-                    else:
-                        integral = _ZERO
-                        for k in range(nodes):
-                            integral += products[code, k * n_e + d, l]
-                    terms[code, l] *= integral
+                    terms[code, l] *= products[code, d, l]
         for i in range(size):  # sums over all subsets, one option at a time
             bit = 1 << i
             for code in range(subsets):
@@ -718,11 +719,14 @@ def _subset_probabilities(y, table, points, weights, x, exponent, tail, products
         for i in range(j + 1, size):
             other = _unsigned(i) * _LANES
             for l in range(_LANES):
-                beats, beaten = _ONE, _ONE
-                for d in range(n_e):
-                    beats *= tail[d, other + l]
-                    beaten *= _ONE - tail[d, other + l]
-                terms[0, l] = (_ONE - beats) * (_ONE - beaten)
+                terms[0, l] = _ONE
+                terms[1, l] = _ONE
+            for d in range(n_e):
+                for l in range(_LANES):
+                    terms[0, l] *= tail[d, other + l]
+                    terms[1, l] *= _ONE - tail[d, other + l]
+            for l in range(_LANES):
+                terms[0, l] = (_ONE - terms[0, l]) * (_ONE - terms[1, l])
             both = (1 << j) | (1 << i)
             for code in range(subsets):
                 if code & both == both:

@@ -56,7 +56,9 @@ def from_bytes(content: bytes) -> tuple[Posterior, list[dict[str, Any]]]:
             spec=spec,
             hyper=Hyperparameters(**{"coupling": independent, **hyper}),
             likelihood=record["likelihood"],
-            diagnostics=Diagnostics(**{**told, "limits": Limits(*told["limits"])}, evidence_trace=arrays["evidence_trace"]),
+            diagnostics=Diagnostics(
+                **{**told, "limits": Limits(*told["limits"])}, evidence_trace=arrays["evidence_trace"]
+            ),
             **{name: arrays[name] for name in _ARRAYS},
         )
     return posterior, record["latent_dim_history"]

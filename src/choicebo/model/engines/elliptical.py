@@ -7,6 +7,7 @@ many more transitions for an effective draw. Chains are the lanes of the compile
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,8 @@ from choicebo.model.evaluate import Likelihood
 from choicebo.model.native import LANES
 
 Array = NDArray[np.float64]
-Singles = NDArray[np.float32]
+Singles = NDArray[Any]
+"""In single precision."""
 
 
 def transition(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +14,14 @@ from choicebo.model.evaluate import Likelihood
 from choicebo.model.native import LANES
 
 Array = NDArray[np.float64]
-Singles = NDArray[np.float32]
+Singles = NDArray[Any]
+"""In single precision."""
 
 _LEAST_PRECISION = 0.2
 """The prior alone has precision 1. Lapses make the posterior other than log-concave; no direction gets wider than this."""
-_STEP_LENGTHS = np.array([1.0, 0.7, 0.5, 0.35, 0.25, 0.18, 0.12, 0.08, 0.05, 0.035, 0.025, 0.015, 0.01, 0.005, 0.002, 0.001])
+_STEP_LENGTHS = np.array(
+    [1.0, 0.7, 0.5, 0.35, 0.25, 0.18, 0.12, 0.08, 0.05, 0.035, 0.025, 0.015, 0.01, 0.005, 0.002, 0.001]
+)
 """Shares of a Newton step that are tried, one a lane: a full one may overshoot, because lapses make the posterior other than
 log-concave."""
 _STEPS_PER_CURVATURE = 3
@@ -97,9 +100,7 @@ def precision_factor(precision: Singles, reflect: bool = False) -> Singles:
     return factor
 
 
-def climb(
-    likelihood: Likelihood, prior: Whitened, v: Array, factor: Singles | None = None, most: int = 8
-) -> Mode:
+def climb(likelihood: Likelihood, prior: Whitened, v: Array, factor: Singles | None = None, most: int = 8) -> Mode:
     """Newton steps from ``v: (n_e, m)`` to the mode, until the curvature is the one there, or after ``most`` of them were found.
 
     With each curvature a few steps are taken, since finding it is what costs; ``factor`` is one to begin with, found nearby.
@@ -124,6 +125,7 @@ def climb(
             if best > 3:  # the curvature is another one here
                 break
         if found == most or (found > 0 and first_gain is not None and first_gain < _NEAR):
+            assert factor is not None
             return Mode(v, height, factor, gain)
         factor = precision_factor(precision_at(likelihood, prior, v), reflect=True)
         found += 1

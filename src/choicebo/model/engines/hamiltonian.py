@@ -7,7 +7,7 @@ standard normal: a few steps then give a nearly independent draw. Chains are the
 from __future__ import annotations
 
 import dataclasses
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,8 @@ from choicebo.model.evaluate import Likelihood
 from choicebo.model.native import LANES
 
 Array = NDArray[np.float64]
-Singles = NDArray[np.float32]
+Singles = NDArray[Any]
+"""In single precision."""
 
 _OUTER, _INNER = 0.1931833275037836, 0.6136333449924328
 """Shares of a step's push at its ends and in its middle: McLachlan's integrator, whose step costs two gradients and goes far
@@ -105,8 +106,8 @@ def transition(
 def exchange(rng: np.random.Generator, target: Target, chains: Chains) -> Chains:
     """Two latent dimensions change places where the prior allows it.
 
-    No choice tells in which order the latent dimensions come, only their length-scales and output scales do. So the posterior has a
-    mode for each order, some of them nearly alike, and trajectories do not lead from one to the other.
+    No choice tells in which order the latent dimensions come, only their length-scales and output scales do. So the posterior
+    has a mode for each order, some of them nearly alike, and trajectories do not lead from one to the other.
     """
     n_e = len(chains.v)
     order = np.arange(n_e)
@@ -163,7 +164,9 @@ class Hamiltonian:
 
     def __post_init__(self) -> None:
         if min(self.groups, self.most_steps, self.curvature_draws) < 1 or min(self.draws, self.warm_up) < 4:
-            raise InvalidInput("hmc needs at least 1 group, 1 step, 1 curvature draw, 4 draws and 4 warm-up transitions")
+            raise InvalidInput(
+                "hmc needs at least 1 group, 1 step, 1 curvature draw, 4 draws and 4 warm-up transitions"
+            )
         if self.most_draws < self.draws:
             raise InvalidInput(f"most_draws is {self.most_draws}; give at least draws = {self.draws}")
         if not 0.0 < self.target_acceptance < 1.0:
@@ -284,7 +287,9 @@ class _Sampler:
         """Log-likelihood and some dominance margins of all draws, (quantities, LANES, draws)."""
         prior, v = self._target.prior, np.stack(self._found)
         first, second = margin_pairs(v.shape[2])
-        weights = np.einsum("de,emk->dekm", prior.mixing, np.swapaxes(prior.factors[:, first] - prior.factors[:, second], 1, 2))
+        weights = np.einsum(
+            "de,emk->dekm", prior.mixing, np.swapaxes(prior.factors[:, first] - prior.factors[:, second], 1, 2)
+        )
         n_e, pairs = len(prior.mixing), len(first)
         matrix = np.moveaxis(weights, 3, 1).reshape(n_e * pairs, -1)
         difference = (matrix @ np.moveaxis(v, 0, -1).reshape(matrix.shape[1], -1)).reshape(n_e, pairs, LANES, len(v))

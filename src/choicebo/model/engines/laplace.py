@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +37,8 @@ from choicebo.model.evaluate import Likelihood
 from choicebo.model.native import LANES
 
 Array = NDArray[np.float64]
-Singles = NDArray[np.float32]
+Singles = NDArray[Any]
+"""In single precision."""
 
 _SHORTEST_STEP, _FIRST_STEP, _LONGEST_STEP = 0.01, 0.3, 0.8
 """Of any hyperparameter in one round, as logarithms."""
@@ -92,9 +93,7 @@ class Packing(NamedTuple):
         coupling = np.zeros((self.n_e, self.n_e))
         if self.correlated:
             coupling[np.tril_indices(self.n_e, -1)] = vector[split + self.n_e :]
-        return Hyperparameters(
-            vector[:split].reshape(self.n_e, self.dim), vector[split : split + self.n_e], coupling
-        )
+        return Hyperparameters(vector[:split].reshape(self.n_e, self.dim), vector[split : split + self.n_e], coupling)
 
     def first_metric(self, spec: ModelSpec) -> Array:
         """The prior's variances, less what the choices will tell at the least."""
@@ -168,9 +167,7 @@ class Ascender:
         found = self._at(hyper, prior, mode, state.metric, min(max(state.trust, 2.0 * longest), _LONGEST_STEP))
         return found._replace(metric=_bfgs(state.metric, move, state.slope - found.slope))
 
-    def _at(
-        self, hyper: Hyperparameters, prior: Whitened, mode: Mode, metric: Array, trust: float
-    ) -> Ascent:
+    def _at(self, hyper: Hyperparameters, prior: Whitened, mode: Mode, metric: Array, trust: float) -> Ascent:
         by_choices = hyper_slope(self.likelihood, prior, mode)
         slope = self.packing.vector(by_choices) + self.packing.vector(self.spec.prior.gradient(hyper))
         latent = prior.latent(mode.v[..., None].astype(np.float32))[..., 0]
@@ -325,6 +322,5 @@ def _like(latent: Singles, other: Singles) -> Singles:
     """The latent dimensions in the order that resembles ``other: (n_e, m)`` most."""
     n_e = len(latent)
     likeness = np.corrcoef(latent, other)[:n_e, n_e:] if n_e > 1 else np.ones((1, 1))
-    taken, order = linear_sum_assignment(-np.nan_to_num(likeness.T))
-    del taken
-    return latent[order]
+    order = linear_sum_assignment(-np.nan_to_num(likeness.T))[1]
+    return np.asarray(latent[order])

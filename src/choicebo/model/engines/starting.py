@@ -21,7 +21,8 @@ from choicebo.model.evaluate import Likelihood
 from choicebo.model.native import LANES
 
 Array = NDArray[np.float64]
-Singles = NDArray[np.float32]
+Singles = NDArray[Any]
+"""In single precision."""
 
 _ROUNDS, _STEPS = 10, 5
 """Steps on the hyperparameters, and steps on the approximation for each of them."""
@@ -77,8 +78,8 @@ def starting_points(
     whitener = Whitener.of(shared, likelihood)
     hyper = spec.prior.centre(dim, 1)
     hyper = hyper._replace(log_lengthscale=hyper.log_lengthscale + np.log(_SHORTENED))
-    mean = (_SPREAD * rng.standard_normal((n_e, m, starts))).astype(np.float32)
-    log_sd = np.full_like(mean, -0.5)
+    mean: Singles = (_SPREAD * rng.standard_normal((n_e, m, starts))).astype(np.float32)
+    log_sd: Singles = np.full_like(mean, -0.5)
     by_mean, by_sd, by_hyper = Adam(), Adam(), Adam(0.8, 0.95)
     for number in range(_ROUNDS):
         prior = whitener.at(hyper)
@@ -108,8 +109,8 @@ def starting_points(
     alike = Hyperparameters(
         np.repeat(hyper.log_lengthscale, n_e, axis=0), np.repeat(hyper.log_scale, n_e), np.zeros((n_e, n_e))
     )
-    ends = [np.moveaxis(part, 2, 0)[order].astype(np.float64) for part in (mean, log_sd)]
-    return Starts(alike, *ends, bound[order] / _STEPS)
+    mean_end, log_sd_end = (np.moveaxis(part, 2, 0)[order].astype(np.float64) for part in (mean, log_sd))
+    return Starts(alike, mean_end, log_sd_end, bound[order] / _STEPS)
 
 
 def _evaluate(likelihood: Likelihood, prior: Whitened, v: Singles) -> tuple[Array, Singles]:

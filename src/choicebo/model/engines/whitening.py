@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,8 @@ from choicebo.model.engines.base import ModelSpec
 from choicebo.model.evaluate import Likelihood
 
 Array = NDArray[np.float64]
-Singles = NDArray[np.float32]
+Singles = NDArray[Any]
+"""In single precision."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -62,8 +64,8 @@ class Whitened:
     def by_hyper(self, outer: Array) -> Hyperparameters:
         """The derivative by the hyperparameters at fixed whitened values.
 
-        ``outer: (n_e, m, n_e, m)`` is the product of the derivative by the whitened values and these values themselves, ``(dp / dv) v^T``,
-        averaged or summed over whatever they are averaged or summed over.
+        ``outer: (n_e, m, n_e, m)`` is the derivative by the whitened values times these values, ``(dp / dv) v^T``, averaged over
+        whatever the result is to be averaged over.
         """
         spec, n_e = self.spec, len(outer)
         own = np.stack([outer[d, :, d] for d in range(n_e)])
@@ -79,7 +81,7 @@ class Whitened:
                 if d != e:
                     across = solve_triangular(self.found.lower[d], self.found.lower[e], lower=True, check_finite=False)
                     by_parts[d, e] = (across * outer[d, :, e]).sum()
-        by_mixing = np.linalg.solve(covariance.mixing(self.hyper).T, by_parts)
+        by_mixing: Array = np.linalg.solve(covariance.mixing(self.hyper).T, by_parts)
         return Hyperparameters(by_lengthscale, *covariance.mixing_gradient(self.hyper, by_mixing))
 
     @staticmethod
