@@ -9,13 +9,12 @@ from hypothesis import settings
 from numpy.typing import NDArray
 
 import choicebo as cb
-from choicebo.model.batching import Batch
 
 Array = NDArray[np.float64]
 Shown = tuple[Iterable[int], Iterable[int]]
 
 law = settings(deadline=None, max_examples=25)
-"""Compiling takes seconds where evaluating takes microseconds, so no example has a deadline."""
+"""No deadline: the first example may load compiled code."""
 
 
 def choice_data(n_options: int, choices: Iterable[Shown]) -> cb.ChoiceData:
@@ -65,10 +64,3 @@ def central_differences(f: Callable[[Array], float], at: Array, step: float = 1e
         offset[index] = step
         gradient[index] = (f(at + offset) - f(at - offset)) / (2 * step)
     return gradient
-
-
-def padded_latent(batch: Batch, rows: NDArray[np.int64], latent: Array) -> Array:
-    """Latent values (m, n_e) as the engines hold them: (n_e, options of the batch), with 0 for padding."""
-    padded = np.zeros((latent.shape[1], len(batch.X)))
-    padded[:, : len(rows)] = latent[rows].T
-    return padded

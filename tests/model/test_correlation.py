@@ -7,7 +7,7 @@ import pytest
 
 import choicebo as cb
 from choicebo.experiments.choosers import pareto_choice
-from choicebo.model.kernels import Hyperparameters
+from choicebo.model.covariance import Hyperparameters
 
 
 def answers(objectives, sets=40, options=14, seed=0) -> cb.ChoiceData:
