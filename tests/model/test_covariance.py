@@ -252,6 +252,14 @@ def test_safe_cholesky_takes_a_nearly_singular_covariance():
     np.testing.assert_allclose(L @ L.T, K, atol=1e-6)
 
 
+@pytest.mark.parametrize("missing", [1e-7, 1e-4])
+def test_safe_cholesky_adds_as_much_as_it_takes(missing):
+    turn = np.linalg.qr(np.random.default_rng(0).normal(size=(4, 4)))[0]
+    K = (turn * [2.0, 1.0, 0.5, -missing]) @ turn.T
+    L = safe_cholesky(K)
+    np.testing.assert_allclose(L @ L.T, K, atol=20 * missing)
+
+
 @pytest.mark.parametrize(
     "K", [-np.eye(3), np.array([[1.0, 2, 0], [2, 1, 0], [0, 0, 1]])], ids=["negative", "indefinite"]
 )

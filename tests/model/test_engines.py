@@ -9,10 +9,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from choicebo.model.batching import make_batch
 
 import choicebo as cb
 from choicebo.errors import ConvergenceWarning, FitInterrupted, InvalidInput
-from choicebo.model.batching import make_batch
 from choicebo.model.engines import ENGINES, Elliptical, Hamiltonian, Laplace, Variational, engine_named
 from choicebo.model.engines.base import Reporter, whiten
 from choicebo.model.likelihood import choice_log_likelihood

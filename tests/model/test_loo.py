@@ -6,11 +6,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from choicebo.model.batching import make_batch
 
 import choicebo as cb
 from choicebo.errors import ConvergenceWarning, FitInterrupted
 from choicebo.model import inner_loop
-from choicebo.model.batching import make_batch
 from choicebo.model.choice_table import choice_table
 from choicebo.model.loo import KHAT_LIMIT, Loo, smoothed_weights, summarised, without_choice
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -50,16 +51,25 @@ class Entry:
         return loaded is not None
 
     def compile(self) -> None:
-        """Load the code, or compile and store it; a disk that is full costs the storing."""
+        """Load the code, or compile and store it. A disk that is full costs the storing, a damaged file the loading."""
         with self._lock:
             if self._ready:
                 return
             try:
                 self.dispatcher().compile(self.signature)
-            except OSError:
-                self._dispatcher = numba.njit(**_OPTIONS)(self._function)
-                self._dispatcher.compile(self.signature)
+            except Exception:
+                if not self._dispatcher.signatures:  # else it was compiled, and only the storing failed
+                    self._replace()
             self._ready = True
+
+    def _replace(self) -> None:
+        """Compile in the place of stored code that cannot be loaded; if it cannot be replaced, for this process alone."""
+        with contextlib.suppress(OSError):
+            self._dispatcher._cache.flush()
+            self._dispatcher.compile(self.signature)
+        if not self._dispatcher.signatures:
+            self._dispatcher = numba.njit(**_OPTIONS)(self._function)
+            self._dispatcher.compile(self.signature)
 
 
 def compiled(function: Callable[..., Any]) -> Any:
