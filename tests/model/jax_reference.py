@@ -2,15 +2,19 @@
 
 Written from the formulas, and sharing nothing with the package but its covariance functions: the likelihood of choices
 as a function that JAX differentiates, the log-posterior of whitened values, and long runs of blackjax's NUTS on it.
+
+``reference_moments.json`` holds what a run of some minutes found; ``python tests/model/jax_reference.py`` writes it anew.
 """
 
 from __future__ import annotations
 
 import functools
 import itertools
+import json
 import math
 import operator
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import blackjax
@@ -174,6 +178,7 @@ def nuts(
 
 MARGINS = ((0, 1), (2, 3), (4, 5), (6, 7), (8, 9), (10, 11))
 """Pairs of options of the reference problem whose margins of dominance are compared."""
+STORED = Path(__file__).parent / "reference_moments.json"
 
 
 class Moments(NamedTuple):
@@ -236,16 +241,15 @@ def moments(quantity: Array) -> Moments:
     return Moments(float(quantity.mean()), float(quantity.std()), *errors)
 
 
-@functools.cache
-def reference_draws() -> Array:
-    """Whitened values ``(4, 1000, n_e, m)`` of the reference problem by NUTS."""
-    return nuts(log_posterior(reference_problem()), np.zeros((2, 12)), draws=1000, warm_up=400, chains=4, seed=0)
+def reference_draws(draws: int, chains: int, seed: int) -> Array:
+    """Whitened values ``(chains, draws, n_e, m)`` of the reference problem by NUTS."""
+    return nuts(log_posterior(reference_problem()), np.zeros((2, 12)), draws, 400, chains, seed)
 
 
 @functools.cache
 def reference_moments() -> dict[str, Moments]:
-    """Moments of the :func:`reference_quantities` by NUTS."""
-    return {name: moments(values) for name, values in reference_quantities(reference_draws()).items()}
+    """Moments of the :func:`reference_quantities` by a long run of NUTS."""
+    return {name: Moments(*values) for name, values in json.loads(STORED.read_text()).items()}
 
 
 def differences_from_reference(whitened: Any) -> dict[str, float]:
@@ -258,3 +262,8 @@ def differences_from_reference(whitened: Any) -> dict[str, float]:
         result[f"mean of {name}"] = (ours.mean - theirs.mean) / mean_error
         result[f"deviation of {name}"] = (ours.deviation - theirs.deviation) / deviation_error
     return result
+
+
+if __name__ == "__main__":
+    found = reference_quantities(reference_draws(draws=6000, chains=4, seed=1))
+    STORED.write_text(json.dumps({name: moments(values) for name, values in found.items()}, indent=1) + "\n")

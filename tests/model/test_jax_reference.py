@@ -94,15 +94,17 @@ def test_nuts_finds_the_closed_form_of_one_preference():
     assert found.mean_error < 0.1 * found.deviation
 
 
-def test_the_long_run_on_the_reference_problem_has_mixed():
-    for values in reference.reference_quantities(reference.reference_draws()).values():
+@pytest.mark.slow
+def test_the_stored_moments_are_those_of_another_long_run():
+    draws = reference.reference_draws(draws=1000, chains=4, seed=0)
+    for values in reference.reference_quantities(draws).values():
         assert array_stats.rhat(values) < 1.01
         assert array_stats.ess(values) > 1000
+    assert max(map(abs, reference.differences_from_reference(draws).values())) < 4
 
 
+@pytest.mark.slow
 def test_a_wrong_weight_of_the_prior_is_noticed():
     right = reference.log_posterior(reference.reference_problem())
     draws = reference.nuts(lambda v: right(v) + 0.15 * (v * v).sum(), np.zeros((2, 12)), 200, 200, 2, seed=0)
     assert reference.differences_from_reference(draws)["mean of squares"] > 10
-    half = reference.reference_draws()[:2]
-    assert max(map(abs, reference.differences_from_reference(half).values())) < 3
