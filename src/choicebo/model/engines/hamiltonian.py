@@ -287,11 +287,10 @@ class _Sampler:
         """Log-likelihood and some dominance margins of all draws, (quantities, LANES, draws)."""
         prior, v = self._target.prior, np.stack(self._found)
         first, second = margin_pairs(v.shape[2])
-        weights = np.einsum(
-            "de,emk->dekm", prior.mixing, np.swapaxes(prior.factors[:, first] - prior.factors[:, second], 1, 2)
-        )
+        # By how much each latent dimension of the first option of a pair exceeds the second's, from all whitened values.
+        weights = np.einsum("de,epm->dpem", prior.mixing, prior.factors[:, first] - prior.factors[:, second])
         n_e, pairs = len(prior.mixing), len(first)
-        matrix = np.moveaxis(weights, 3, 1).reshape(n_e * pairs, -1)
+        matrix = weights.reshape(n_e * pairs, -1)
         difference = (matrix @ np.moveaxis(v, 0, -1).reshape(matrix.shape[1], -1)).reshape(n_e, pairs, LANES, len(v))
         return np.concatenate([np.stack(self._heights, axis=1)[None], difference.min(0)]).astype(np.float64)
 
