@@ -35,6 +35,8 @@ _SHORTEST = 0.6
 """Share of the mean length that a trajectory has at least: lengths differ, so that no quantity has a period that they all hit."""
 _DIVERGED = 1000.0
 """An energy error beyond this means that the integration failed."""
+_LONG_SHARE, _LONG = 0.2, 3.0
+"""One trajectory in five is three times as long: a few choices leave side modes, and short ones hardly lead out of them."""
 _KEPT = 640
 """Draws that the posterior holds at the most, of both groups of chains together; more were only needed to converge."""
 
@@ -142,7 +144,7 @@ class Hamiltonian:
 
     limits: Limits = Limits()
     """Draws are made until these are met, ..."""
-    most_draws: int = 200
+    most_draws: int = 400
     """... up to so many of each chain."""
     draws: int = 10
     """Of each chain, before the limits are first looked at, and between two looks."""
@@ -153,7 +155,7 @@ class Hamiltonian:
     trajectory: float = 2.5
     """Mean length of a trajectory. A quarter turn of a standard normal, after which a draw is independent of the one
     before, is 1.6; the posterior is wider than the mass matrix says in some directions."""
-    most_steps: int = 10
+    most_steps: int = 30
     """At most so many for a trajectory, whatever the step size; each costs two gradients."""
     target_acceptance: float = 0.9
     first_step_size: float = 0.9
@@ -193,7 +195,11 @@ class Hamiltonian:
         learned = self.learner.learn(rng, spec, likelihood, start, report.part(0.0, 0.6))
         prior = Whitener.of(spec, likelihood).at(learned.hyper)
         target = self._target(rng, likelihood, prior, learned.basins)
-        samplers = [_Sampler(self, target, group_rng, learned.basins) for group_rng in rng.spawn(self.groups)]
+        centre = learned.basins[0].centre
+        samplers = [
+            Sampler(self, target, group_rng, first_values(group_rng, learned.basins), centre)
+            for group_rng in rng.spawn(self.groups)
+        ]
         report("drawing", 0.65)
         list(in_parallel(lambda sampler: sampler.warm_up(), samplers))
         step = float(np.mean([sampler.log_step for sampler in samplers]))
@@ -247,15 +253,16 @@ def first_values(rng: np.random.Generator, basins: tuple[Basin, ...]) -> Singles
     return np.ascontiguousarray(np.stack(chains, axis=-1), dtype=np.float32)
 
 
-class _Sampler:
+class Sampler:
     """Sixteen chains on their way."""
 
     def __init__(
-        self, engine: Hamiltonian, target: Target, rng: np.random.Generator, basins: tuple[Basin, ...]
+        self, engine: Hamiltonian, target: Target, rng: np.random.Generator, v: Singles, centre: Array
     ) -> None:
+        """Start at ``v: (n_e, m, LANES)``; the latent dimensions keep the order that they have at ``centre: (n_e, m)``."""
         self._engine, self._target, self._rng = engine, target, rng
-        self._chains = begin(target, first_values(rng, basins))
-        self._reference = target.prior.latent(basins[0].centre[..., None].astype(np.float32))[..., 0]
+        self._chains = begin(target, v)
+        self._reference = target.prior.latent(centre[..., None].astype(np.float32))[..., 0]
         self.log_step = float(np.log(engine.first_step_size))
         self._found: list[Singles] = []
         self._heights: list[Array] = []
@@ -270,7 +277,7 @@ class _Sampler:
     def warm_up(self) -> None:
         """Transitions that tune the step size."""
         for number in range(self._engine.warm_up):
-            if number == self._engine.warm_up // 2:
+            if number in (self._engine.warm_up // 3, 2 * self._engine.warm_up // 3):
                 self._put_in_order()
             done, size = self._move()
             suited = np.log(size) + step_correction(float(done.acceptance.mean()), self._engine.target_acceptance)
@@ -314,6 +321,8 @@ class _Sampler:
     def _move(self) -> tuple[Transition, float]:
         engine = self._engine
         length = engine.trajectory * self._rng.uniform(_SHORTEST, 2.0 - _SHORTEST)
+        if self._rng.random() < _LONG_SHARE:
+            length *= _LONG
         steps = int(np.clip(np.ceil(length / np.exp(self.log_step)), 1, engine.most_steps))
         size = min(length / steps, float(np.exp(self.log_step)))
         self._chains, done = transition(self._rng, self._target, self._chains, size, steps)
