@@ -19,7 +19,7 @@ from choicebo.model.convergence import least_effective, margin_pairs, worst_r_ha
 from choicebo.model.covariance import Hyperparameters
 from choicebo.model.engines.base import Basin, Fit, Learner, Limits, ModelSpec, Reporter
 from choicebo.model.engines.gaussian import covariance_of, precision_at, precision_factor
-from choicebo.model.engines.laplace import Laplace
+from choicebo.model.engines.laplace import Laplace, in_order_of
 from choicebo.model.engines.whitening import Whitened, Whitener
 from choicebo.model.evaluate import Likelihood
 from choicebo.model.native import LANES
@@ -35,6 +35,8 @@ _SHORTEST = 0.6
 """Share of the mean length that a trajectory has at least: lengths differ, so that no quantity has a period that they all hit."""
 _DIVERGED = 1000.0
 """An energy error beyond this means that the integration failed."""
+_LONG_SHARE, _LONG = 0.2, 3.0
+"""One trajectory in five is three times as long: a few choices leave side modes, and short ones hardly lead out of them."""
 _KEPT = 640
 """Draws that the posterior holds at the most, of both groups of chains together; more were only needed to converge."""
 
@@ -144,18 +146,18 @@ class Hamiltonian:
     """Draws are made until these are met, ..."""
     most_draws: int = 400
     """... up to so many of each chain."""
-    draws: int = 20
+    draws: int = 10
     """Of each chain, before the limits are first looked at, and between two looks."""
     groups: int = 2
     """Of sixteen chains each; they run at the same time where there are processors for it."""
-    warm_up: int = 10
+    warm_up: int = 15
     """Transitions per chain that tune the step size and are thrown away."""
-    trajectory: float = 2.0
+    trajectory: float = 2.5
     """Mean length of a trajectory. A quarter turn of a standard normal, after which a draw is independent of the one
     before, is 1.6; the posterior is wider than the mass matrix says in some directions."""
-    most_steps: int = 8
+    most_steps: int = 30
     """At most so many for a trajectory, whatever the step size; each costs two gradients."""
-    target_acceptance: float = 0.8
+    target_acceptance: float = 0.9
     first_step_size: float = 0.9
     curvature_draws: int = 4
     """Draws of the learner's Gaussian over which the curvature is averaged for the mass matrix."""
@@ -193,8 +195,9 @@ class Hamiltonian:
         learned = self.learner.learn(rng, spec, likelihood, start, report.part(0.0, 0.6))
         prior = Whitener.of(spec, likelihood).at(learned.hyper)
         target = self._target(rng, likelihood, prior, learned.basins)
+        centre = learned.basins[0].centre
         samplers = [
-            _Sampler(self, target, group_rng, first_values(group_rng, learned.basins))
+            Sampler(self, target, group_rng, first_values(group_rng, learned.basins), centre)
             for group_rng in rng.spawn(self.groups)
         ]
         report("drawing", 0.65)
@@ -250,12 +253,16 @@ def first_values(rng: np.random.Generator, basins: tuple[Basin, ...]) -> Singles
     return np.ascontiguousarray(np.stack(chains, axis=-1), dtype=np.float32)
 
 
-class _Sampler:
+class Sampler:
     """Sixteen chains on their way."""
 
-    def __init__(self, engine: Hamiltonian, target: Target, rng: np.random.Generator, v: Singles) -> None:
+    def __init__(
+        self, engine: Hamiltonian, target: Target, rng: np.random.Generator, v: Singles, centre: Array
+    ) -> None:
+        """Start at ``v: (n_e, m, LANES)``; the latent dimensions keep the order that they have at ``centre: (n_e, m)``."""
         self._engine, self._target, self._rng = engine, target, rng
         self._chains = begin(target, v)
+        self._reference = target.prior.latent(centre[..., None].astype(np.float32))[..., 0]
         self.log_step = float(np.log(engine.first_step_size))
         self._found: list[Singles] = []
         self._heights: list[Array] = []
@@ -270,9 +277,22 @@ class _Sampler:
     def warm_up(self) -> None:
         """Transitions that tune the step size."""
         for number in range(self._engine.warm_up):
+            if number in (self._engine.warm_up // 3, 2 * self._engine.warm_up // 3):
+                self._put_in_order()
             done, size = self._move()
             suited = np.log(size) + step_correction(float(done.acceptance.mean()), self._engine.target_acceptance)
             self.log_step += (suited - self.log_step) / max(number - 2, 1)
+
+    def _put_in_order(self) -> None:
+        """Latent dimensions in the order of the best mode.
+
+        Another order says the same about the choices, at other length-scales. A chain that came into one of these modes on its
+        way would hardly leave it, and be counted for more than the mode's share.
+        """
+        latent = self._target.prior.latent(self._chains.v)
+        ordered = np.stack([in_order_of(latent[..., lane], self._reference) for lane in range(LANES)], axis=-1)
+        if not np.array_equal(ordered, latent):
+            self._chains = begin(self._target, self._target.prior.whitened(ordered).astype(np.float32))
 
     def draw(self, count: int) -> None:
         """Transitions that count, with the step size as it is."""
@@ -285,13 +305,12 @@ class _Sampler:
 
     def quantities(self) -> Array:
         """Log-likelihood and some dominance margins of all draws, (quantities, LANES, draws)."""
-        prior, v = self._target.prior, np.stack(self._found)
-        first, second = margin_pairs(v.shape[2])
-        # By how much each latent dimension of the first option of a pair exceeds the second's, from all whitened values.
-        weights = np.einsum("de,epm->dpem", prior.mixing, prior.factors[:, first] - prior.factors[:, second])
-        n_e, pairs = len(prior.mixing), len(first)
-        matrix = weights.reshape(n_e * pairs, -1)
-        difference = (matrix @ np.moveaxis(v, 0, -1).reshape(matrix.shape[1], -1)).reshape(n_e, pairs, LANES, len(v))
+        prior, v = self._target.prior, np.stack(self._found, axis=-1)
+        n_e, m = v.shape[:2]
+        first, second = margin_pairs(m)
+        rows = prior.factors[:, first] - prior.factors[:, second]
+        parts = rows @ v.reshape(n_e, m, -1)
+        difference = (prior.mixing @ parts.reshape(n_e, -1)).reshape(n_e, len(first), LANES, -1)
         return np.concatenate([np.stack(self._heights, axis=1)[None], difference.min(0)]).astype(np.float64)
 
     def chains_first(self) -> Array:
@@ -302,6 +321,8 @@ class _Sampler:
     def _move(self) -> tuple[Transition, float]:
         engine = self._engine
         length = engine.trajectory * self._rng.uniform(_SHORTEST, 2.0 - _SHORTEST)
+        if self._rng.random() < _LONG_SHARE:
+            length *= _LONG
         steps = int(np.clip(np.ceil(length / np.exp(self.log_step)), 1, engine.most_steps))
         size = min(length / steps, float(np.exp(self.log_step)))
         self._chains, done = transition(self._rng, self._target, self._chains, size, steps)
