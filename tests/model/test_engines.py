@@ -376,7 +376,7 @@ def test_an_unknown_engine_is_refused_with_the_known_ones():
         (Hamiltonian, {"groups": 0}),
         (Hamiltonian, {"draws": 2}),
         (Hamiltonian, {"warm_up": 3}),
-        (Hamiltonian, {"most_draws": 10}),
+        (Hamiltonian, {"most_draws": 9}),
         (Hamiltonian, {"target_acceptance": 1.0}),
         (Hamiltonian, {"trajectory": 0.0}),
         (Hamiltonian, {"first_step_size": -1.0}),
