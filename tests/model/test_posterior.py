@@ -5,10 +5,9 @@ import pytest
 
 import choicebo as cb
 from choicebo import pareto
-from choicebo.errors import ConvergenceWarning, InvalidInput
+from choicebo.errors import InvalidInput
 from choicebo.model.choice_table import choice_table
 from choicebo.model.covariance import JITTER, option_covariance
-from choicebo.model.engines import Elliptical, Variational
 from choicebo.model.posterior import _mixture_quantile
 
 
@@ -151,20 +150,6 @@ def test_probabilities_are_those_of_the_table(posterior):
     table = choice_table(posterior.draws.at(X, 0)).mean(0)
     shown = posterior.choice_probabilities(X, normalised=False)
     assert [shown[0,], shown[1,], shown[0, 1]] == pytest.approx(table.tolist())
-
-
-def test_poor_draws_are_a_visible_warning_that_names_the_remedy():
-    poor = Elliptical(draws=8, warm_up=0, thin=1, learner=Variational(rounds=4, start_rounds=4))
-    with pytest.warns(ConvergenceWarning, match="use engine='hmc'"):
-        posterior = cb.ChoiceGP(engine=poor).fit(person())
-    assert posterior.diagnostics.problems
-
-
-def test_diagnostics_do_not_change_when_latent_dimensions_are_permuted(posterior):
-    from choicebo.model.diagnostics import margins
-
-    latent = np.random.default_rng(0).normal(size=(2, 5, 3, 9))
-    assert np.array_equal(margins(latent), margins(latent[:, :, [2, 0, 1]]))
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh, solve_triangular
 from scipy.linalg.lapack import spotrf, spotri, spotrs
 
+from choicebo.errors import NumericalError
 from choicebo.model.engines.whitening import Whitened
 from choicebo.model.evaluate import Likelihood
 from choicebo.model.native import LANES
@@ -109,6 +110,8 @@ def _newton_factor(precision: Singles) -> tuple[Singles, bool]:
     shift = 0.0
     while (factor := _factor(precision, shift)) is None:
         shift = 2.0 * shift if shift else 0.5
+        if shift > 1e30:
+            raise NumericalError("the posterior's curvature is not finite; check the options, or try another seed")
     return factor, shift > 0.0
 
 
@@ -136,7 +139,9 @@ def climb(likelihood: Likelihood, prior: Whitened, v: Array, factor: Singles | N
             v, height, uphill = moved[..., best], float(value[best]), slope[..., best]
             if best > 3:  # the curvature is another one here
                 break
-        if factor is not None and found > 0 and (found == most or first_gain < _NEAR):
+        # Near a saddle a shifted curvature promises little, too.
+        near = _ENOUGH if shifted else _NEAR
+        if factor is not None and found > 0 and (found == most or first_gain < near):
             return Mode(v, height, precision_factor(precision) if shifted else factor, gain)
         precision = precision_at(likelihood, prior, v)
         factor, shifted = _newton_factor(precision)
