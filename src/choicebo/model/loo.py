@@ -4,8 +4,8 @@ What is scored is the probability of a choice among all non-empty subsets of the
 one, and differs with the number of latent dimensions, so that unnormalised scores could not be compared between models.
 
 A refit leaves one choice out of the likelihood and draws anew from the posterior of the latent values, with chains that
-start where all choices led. The hyperparameters stay: a single choice hardly moves them, and learning them again would cost most of
-a fit.
+start where all choices led. The hyperparameters stay: a single choice hardly moves them, and learning them again would cost
+most of a fit.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from choicebo.model.covariance import Hyperparameters
 from choicebo.model.engines.base import ModelSpec, Reporter
-from choicebo.model.engines.gaussian import covariance_of, precision_at, precision_factor
 from choicebo.model.engines.hamiltonian import Hamiltonian, Sampler, Target
 from choicebo.model.engines.whitening import Whitened, Whitener
 from choicebo.model.evaluate import Likelihood
@@ -29,7 +28,7 @@ Array = NDArray[np.float64]
 Singles = NDArray[Any]
 """In single precision."""
 
-_REFIT = Hamiltonian(groups=1, warm_up=10, draws=30)
+_REFIT = Hamiltonian(groups=1, warm_up=8, draws=20)
 """Chains that start in the posterior with all choices need little time to get used to one choice less."""
 
 
@@ -140,11 +139,10 @@ class Refitter:
 
     @classmethod
     def of(cls, likelihood: Likelihood, prior: Whitened, whitened: Array) -> Refitter:
-        """From draws ``whitened: (draws, n_e, m)`` with all choices, whose precision near their mean is the mass matrix."""
-        factor = precision_factor(precision_at(likelihood, prior, whitened.mean(0)))
-        chosen = np.linspace(0, len(whitened), LANES, endpoint=False).astype(int)
-        start = np.ascontiguousarray(np.moveaxis(whitened[chosen], 0, 2), dtype=np.float32)
-        return cls(Target(likelihood, prior, factor, covariance_of(factor)), start)
+        """From draws ``whitened: (draws, n_e, m)`` with all choices."""
+        chosen = whitened[np.linspace(0, len(whitened), LANES, endpoint=False).astype(int)]
+        start = np.ascontiguousarray(np.moveaxis(chosen, 0, 2), dtype=np.float32)
+        return cls(Target.of(likelihood, prior, chosen), start)
 
     def log_probability(self, number: int, seed: int = 0) -> float:
         """Log-probability of a choice given all others."""
@@ -152,7 +150,7 @@ class Refitter:
         rest = self.target._replace(likelihood=likelihood.without(number))
         centre = self.v.mean(2, dtype=np.float64)
         sampler = Sampler(_REFIT, rest, np.random.default_rng([seed, number]), self.v, centre)
-        sampler.warm_up()
+        sampler.warm_up(learn_mass=False)
         sampler.draw(_REFIT.draws)
         draws = sampler.chains_first()
         log_p = _scores(likelihood.only(number), prior, draws.reshape(-1, *draws.shape[2:]))[:, 0]

@@ -51,6 +51,16 @@ class Target(NamedTuple):
     inverse: Singles
     """(n_e m, n_e m): inverse of the mass matrix."""
 
+    @classmethod
+    def of(cls, likelihood: Likelihood, prior: Whitened, points: Array) -> Target:
+        """With the precision averaged over ``points: (points, n_e, m)`` as the mass matrix."""
+        factor = precision_factor(precision_at(likelihood, prior, *points))
+        return cls(likelihood, prior, factor, covariance_of(factor))
+
+    def with_mass(self, points: Array) -> Target:
+        """The same with the precision averaged over other points."""
+        return self.of(self.likelihood, self.prior, points)
+
 
 class Chains(NamedTuple):
     """States of sixteen chains."""
@@ -152,15 +162,15 @@ class Hamiltonian:
     """Of sixteen chains each; they run at the same time where there are processors for it."""
     warm_up: int = 15
     """Transitions per chain that tune the step size and are thrown away."""
-    trajectory: float = 2.5
+    trajectory: float = 1.8
     """Mean length of a trajectory. A quarter turn of a standard normal, after which a draw is independent of the one
     before, is 1.6; the posterior is wider than the mass matrix says in some directions."""
     most_steps: int = 30
     """At most so many for a trajectory, whatever the step size; each costs two gradients."""
-    target_acceptance: float = 0.9
+    target_acceptance: float = 0.92
     first_step_size: float = 0.9
     curvature_draws: int = 4
-    """Draws of the learner's Gaussian over which the curvature is averaged for the mass matrix."""
+    """Draws of the learner's Gaussian over which the curvature is averaged for the first mass matrix."""
     learner: Learner = Laplace()
     """Finds the hyperparameters and the Gaussians to start from."""
 
@@ -233,8 +243,7 @@ class Hamiltonian:
         """The posterior, with its curvature averaged over some draws: nearer to its spread than that at the mode."""
         half = _around(basins[0], rng.standard_normal((-(-self.curvature_draws // 2), basins[0].centre.size)))
         points = np.concatenate([half, 2.0 * basins[0].centre - half])[: self.curvature_draws]
-        factor = precision_factor(np.mean([precision_at(likelihood, prior, v) for v in points], axis=0))
-        return Target(likelihood, prior, np.asarray(factor), covariance_of(factor))
+        return Target.of(likelihood, prior, points)
 
 
 def _around(basin: Basin, noise: Array) -> Array:
@@ -274,11 +283,13 @@ class Sampler:
         """The mean over all draws."""
         return float(np.mean(self._acceptances))
 
-    def warm_up(self) -> None:
-        """Transitions that tune the step size."""
+    def warm_up(self, learn_mass: bool = True) -> None:
+        """Transitions that tune the step size, and the mass matrix once the chains have left the Gaussian they started from."""
         for number in range(self._engine.warm_up):
             if number in (self._engine.warm_up // 3, 2 * self._engine.warm_up // 3):
                 self._put_in_order()
+            if learn_mass and number == self._engine.warm_up // 3:
+                self._target = self._target.with_mass(np.moveaxis(self._chains.v, 2, 0))
             done, size = self._move()
             suited = np.log(size) + step_correction(float(done.acceptance.mean()), self._engine.target_acceptance)
             self.log_step += (suited - self.log_step) / max(number - 2, 1)
