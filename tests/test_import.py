@@ -6,33 +6,54 @@ import sys
 
 import choicebo
 
-HEAVY = (
+HEAVY = {
     "arviz_stats",
-    "blackjax",
-    "jax",
+    "distributed",
+    "llvmlite",
     "matplotlib",
     "moocore",
-    "optax",
+    "numba",
     "pandas",
     "scipy",
     "sqlalchemy",
-)
+}
+REFERENCE = {"blackjax", "jax", "jaxlib", "optax"}
+"""What only the tests use."""
+
+
+def loaded_after(statement: str) -> set[str]:
+    """The modules that a fresh process has loaded after one statement."""
+    program = f"import json, sys; {statement}; print(json.dumps(sorted(sys.modules)))"
+    output = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return set(json.loads(output.stdout))
 
 
 def modules_after(statement: str) -> set[str]:
-    """The top-level modules that a fresh process has loaded after one statement."""
-    program = f"import json, sys; {statement}; print(json.dumps(sorted(sys.modules)))"
-    output = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    return {name.partition(".")[0] for name in json.loads(output.stdout)}
+    """Only the top-level ones."""
+    return {name.partition(".")[0] for name in loaded_after(statement)}
 
 
 def test_import_choicebo_loads_nothing_heavy() -> None:
-    assert modules_after("import choicebo").isdisjoint(HEAVY)
+    assert modules_after("import choicebo").isdisjoint(HEAVY | REFERENCE)
 
 
 def test_choices_can_be_written_down_without_the_numerics() -> None:
     statement = "import choicebo as cb; cb.ChoiceData([[0.0], [1.0]], [cb.Choice((0, 1), (0,))])"
-    assert modules_after(statement).isdisjoint(HEAVY)
+    assert modules_after(statement).isdisjoint(HEAVY | REFERENCE)
+
+
+def test_a_fit_loads_nothing_that_it_does_not_need() -> None:
+    """SciPy's statistics take half a second to load; JAX, blackjax and optax are only what the tests compare with."""
+    statement = (
+        "import choicebo as cb; "
+        "data = cb.ChoiceData([[0.1], [0.5], [0.9]], [cb.Choice((0, 1, 2), (0, 2)), cb.Choice((0, 1), (0,))]); "
+        "posterior = cb.ChoiceGP().fit_silently(data); "
+        "posterior.predict_choice(data.X)"
+    )
+    loaded = loaded_after(statement)
+    assert "numba" in loaded
+    assert loaded.isdisjoint({"scipy.stats", "arviz_stats", "matplotlib"})
+    assert REFERENCE.isdisjoint(name.partition(".")[0] for name in loaded)
 
 
 def test_the_check_would_notice_a_heavy_module() -> None:

@@ -1,13 +1,16 @@
 """The number of hidden objectives."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import choicebo as cb
-from choicebo.errors import InvalidInput
-from choicebo.model import dimension
+from choicebo.errors import FitInterrupted, InvalidInput
+from choicebo.model import dimension, loo
+from choicebo.model.covariance import HyperPrior
 from choicebo.model.dimension import (
     FIRST_CHECK,
     due,
@@ -17,6 +20,7 @@ from choicebo.model.dimension import (
     select_latent_dim,
     smallest_unrefuted,
 )
+from choicebo.model.likelihood import normalised_log_likelihood
 from choicebo.model.loo import summarised
 from choicebo.pareto import non_dominated
 
@@ -110,6 +114,81 @@ def test_two_objectives_are_found_and_the_table_says_why(selected_of_two):
     assert all(row.seconds > 0 and row.refits == 0 for row in found.table)
     assert any(stage.startswith("2 hidden objectives: ") for stage in stages)
     assert "2*" in str(found)
+
+
+def test_the_table_counts_refits_and_what_stays_unreliable(monkeypatch):
+    monkeypatch.setattr(loo, "khat_limit", lambda draws: -np.inf)
+    found = select_latent_dim(person(two, n_choices=9), max_dim=1, model=LAPLACE, refit_limit=2)
+    (row,) = found.table
+    assert (row.refits, row.unreliable) == (2, 7)
+    assert row.worst_khat == found.scores[1].khat.max()
+    names, values = (line.split() for line in str(found).splitlines())
+    assert names[-3:] == ["refits", "unreliable", "seconds"]
+    assert values[-3:-1] == ["2", "7"]
+
+
+def test_every_dimension_starts_from_the_hyperparameters_of_the_one_before(monkeypatch):
+    starts, right = [], cb.ChoiceGP.fit_silently
+
+    def watched(model, data, seed=0, *, progress=None, start=None):
+        starts.append(start)
+        return right(model, data, seed, progress=progress, start=start)
+
+    monkeypatch.setattr(cb.ChoiceGP, "fit_silently", watched)
+    found = select_latent_dim(person(two, n_choices=15), max_dim=3, model=LAPLACE, refit_limit=0, stop_early=False)
+    assert starts[0] is None
+    for n_e in (1, 2):
+        before, start = found.posteriors[n_e].hyper, starts[n_e]
+        np.testing.assert_array_equal(start.log_lengthscale[:n_e], before.log_lengthscale)
+        np.testing.assert_array_equal(start.log_scale[:n_e], before.log_scale)
+        np.testing.assert_array_equal(start.coupling[:n_e, :n_e], before.coupling)
+        centre = LAPLACE.prior.centre(1, n_e + 1)
+        np.testing.assert_array_equal(start.log_lengthscale[n_e], centre.log_lengthscale[n_e])
+        assert not start.coupling[n_e].any()
+    starts.clear()
+    revise(person(two, n_choices=15), 2, model=LAPLACE, refit_limit=0)
+    assert starts
+    assert all(start is None for start in starts)  # the decision depends on the arguments alone
+
+
+def test_a_selection_can_be_interrupted_anywhere():
+    data, settled = person(two, n_choices=10), {"model": LAPLACE, "refit_limit": 0}
+    for run in (
+        lambda progress: select_latent_dim(data, max_dim=2, progress=progress, **settled),
+        lambda progress: revise(data, 2, progress=progress, **settled),
+    ):
+        seen = []
+        run(lambda *said, seen=seen: seen.append(said))
+        fractions = [fraction for _, fraction in seen]
+        assert fractions == sorted(fractions)
+        for moment in (0, len(seen) // 2, len(seen) - 1):
+            left = iter(range(moment))
+            with pytest.raises(FitInterrupted):
+                run(lambda *_, left=left: next(left, None) is not None)
+
+
+def indifferent(n_choices, seed=0):
+    """Answers of somebody who keeps any subset of three options, whatever they are."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((15, 1))
+    subsets = [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2)]
+    sets = [rng.choice(15, 3, replace=False) for _ in range(n_choices)]
+    return cb.ChoiceData(X, [cb.Choice(shown, shown[list(subsets[rng.integers(7)])]) for shown in sets])
+
+
+def test_one_dimension_is_not_favoured_by_what_its_probabilities_sum_to():
+    """Theorem 1 gives three tied options a mass of 1.27 with one dimension and of 1.02 with two."""
+    flat = HyperPrior(scale_median=0.01, scale_spread=0.05)  # all options tie
+    model = dataclasses.replace(LAPLACE, prior=flat, lapse=0.0)
+    found = select_latent_dim(indifferent(40), max_dim=2, model=model, refit_limit=0, stop_early=False)
+    tied = np.zeros((15, 1)), np.zeros((15, 2))
+    data = found.posterior.data
+    for n_e, latent in zip((1, 2), tied, strict=True):
+        expected = normalised_log_likelihood(latent, data)
+        np.testing.assert_allclose(found.scores[n_e].pointwise, expected, atol=0.05)
+    favour = cb.choice_log_likelihood(tied[0], data).sum() - cb.choice_log_likelihood(tied[1], data).sum()
+    fair = found.scores[1].elpd - found.scores[2].elpd
+    assert favour - fair == pytest.approx(40 * np.log(1.27 / 1.02), abs=1.0)
 
 
 def test_one_objective_is_found_and_the_search_stops_there():

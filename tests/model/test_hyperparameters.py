@@ -126,6 +126,13 @@ def test_the_precision_is_the_negative_hessian_of_the_log_posterior():
         np.testing.assert_allclose(found[number], expected, atol=0.02 * np.abs(found).max())
 
 
+def test_the_precision_of_several_points_is_their_average():
+    _, likelihood, prior, mode = problem()
+    points = [mode.v, mode.v + 0.5, 0.3 * mode.v]
+    expected = np.mean([precision_at(likelihood, prior, point) for point in points], axis=0)
+    np.testing.assert_allclose(precision_at(likelihood, prior, *points), expected, atol=1e-3)
+
+
 def test_the_log_evidence_is_laplaces_approximation():
     _, likelihood, prior, mode = problem()
     precision = precision_at(likelihood, prior, mode.v)

@@ -87,8 +87,15 @@ def test_the_comparison_would_notice_a_prior_with_a_wrong_weight(setting, monkey
 
 def test_ess_has_the_moments_of_a_long_nuts_run(setting):
     whitened = drawn(Elliptical(draws=300, warm_up=20, thin=10), setting)
+    assert whitened.shape == (LANES, 300, 2, 12)
     differences = reference.differences_from_reference(whitened)
     assert max(map(abs, differences.values())) < 4, differences
+
+
+def test_draws_of_ess_begin_after_the_warm_up_and_leave_out_what_is_thinned(setting):
+    every = drawn(Elliptical(draws=12, warm_up=0, thin=1), setting)
+    some = drawn(Elliptical(draws=4, warm_up=2, thin=2), setting)
+    np.testing.assert_array_equal(some, every[:, 5::2])
 
 
 # A posterior that is known, without a model -----------------------------------------------------------------
@@ -375,13 +382,15 @@ def test_the_warm_up_finds_a_step_with_the_acceptance_that_is_wanted(setting, ta
     assert chains.acceptance == pytest.approx(target_acceptance, abs=0.08)
 
 
-def test_draws_that_count_all_have_the_step_that_the_warm_up_found(setting, monkeypatch):
-    """A step that goes on following the acceptance would bias the draws."""
+def test_draws_that_count_all_have_the_step_and_the_mass_that_the_warm_up_found(setting, monkeypatch):
+    """What goes on following the chains would bias their draws."""
     chains = sampler(
         setting, trajectory=20.0, most_steps=2
     )  # trajectories are so long that every step has its full size
+    first = chains._target
     chains.warm_up()
-    found = chains.log_step
+    found, mass = chains.log_step, chains._target
+    assert not np.array_equal(mass.factor, first.factor)
     sizes, right = [], hamiltonian.transition
 
     def recorded(rng, target, states, size, steps):
@@ -391,6 +400,7 @@ def test_draws_that_count_all_have_the_step_that_the_warm_up_found(setting, monk
     monkeypatch.setattr(hamiltonian, "transition", recorded)
     chains.draw(30)
     assert chains.log_step == found
+    assert chains._target is mass
     assert sizes == [math.exp(found)] * 30
 
 
@@ -441,6 +451,7 @@ def test_draws_are_made_until_the_limits_are_met(setting):
     few, many = made(Limits(1.2, 50.0)), made(Limits(1.02, 1500.0))
     assert few < many < 400
     assert many % 10 == 0
+    assert made(Limits(9.0, 1.0)) == 10 < made(Limits(1.01, 1.0))
     assert made(NEVER, most_draws=45) == 40  # another ten would be too many
 
 
