@@ -285,14 +285,17 @@ class Sampler:
 
     def warm_up(self, learn_mass: bool = True) -> None:
         """Transitions that tune the step size, and the mass matrix once the chains have left the Gaussian they started from."""
+        third, tuned = self._engine.warm_up // 3, 0
         for number in range(self._engine.warm_up):
-            if number in (self._engine.warm_up // 3, 2 * self._engine.warm_up // 3):
+            if number in (third, 2 * third):
                 self._put_in_order()
-            if learn_mass and number == self._engine.warm_up // 3:
+            if learn_mass and number == third:
                 self._target = self._target.with_mass(np.moveaxis(self._chains.v, 2, 0))
+                tuned = 0  # another matrix, another step
             done, size = self._move()
             suited = np.log(size) + step_correction(float(done.acceptance.mean()), self._engine.target_acceptance)
-            self.log_step += (suited - self.log_step) / max(number - 2, 1)
+            self.log_step += (suited - self.log_step) / max(tuned - 2, 1)
+            tuned += 1
 
     def _put_in_order(self) -> None:
         """Latent dimensions in the order of the best mode.
