@@ -156,6 +156,8 @@ class Hamiltonian:
     """Draws are made until these are met, ..."""
     most_draws: int = 400
     """... up to so many of each chain."""
+    most_work: int | None = None
+    """Where given, a chain also makes no more draws than this divided by the number of choices: with many of them each takes longer."""
     draws: int = 10
     """Of each chain, before the limits are first looked at, and between two looks."""
     groups: int = 2
@@ -215,6 +217,7 @@ class Hamiltonian:
         step = float(np.mean([sampler.log_step for sampler in samplers]))
         for sampler in samplers:
             sampler.log_step = step
+        most = self.most_draws if self.most_work is None else min(self.most_draws, self.most_work // likelihood.choices)
         while True:
             list(in_parallel(lambda sampler: sampler.draw(self.draws), samplers))
             quantities = np.concatenate([sampler.quantities() for sampler in samplers], axis=1)
@@ -223,8 +226,8 @@ class Hamiltonian:
                 least_effective(quantities) >= self.limits.effective_draws
                 and worst_r_hat(quantities) <= self.limits.r_hat
             )
-            report("drawing", 1.0 if done else min(0.99, 0.7 + 0.3 * made / self.most_draws))
-            if done or made + self.draws > self.most_draws:
+            report("drawing", 1.0 if done else min(0.99, 0.7 + 0.3 * made / most))
+            if done or made + self.draws > most:
                 break
         whitened = np.concatenate([sampler.chains_first() for sampler in samplers])
         return Fit(
