@@ -26,14 +26,14 @@ from choicebo.model.engines import Variational
 from choicebo.model.gp import ChoiceGP
 from choicebo.model.posterior import PREDICTION_RULES
 
-SMALL = ChoiceGP(engine=Variational(starts=1, start_rounds=4, rounds=4, draws=40))
+SMALL = ChoiceGP(engine=Variational(starts=1, rounds=4, draws=40))
 
 
 class KeepsTheFirst:
     """Stands for a model where only what surrounds the fit is tested."""
 
     def fit(self, data, seed=0):
-        diagnostics = Diagnostics("hmc", 1.5, 20.0, 20.0, 0, 0.9, -12.0, np.zeros(3), 40, 0.1)
+        diagnostics = Diagnostics("hmc", 1.5, 20.0, 0, 0.9, -12.0, np.zeros(3), 40, 0.1)
         return SimpleNamespace(diagnostics=diagnostics, predict_choices=lambda sets, rule, seed: [(0,)] * len(sets))
 
 

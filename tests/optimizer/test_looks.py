@@ -32,7 +32,6 @@ class FakeModel:
         self.looks = []
         self.problem = None
         monkeypatch.setattr(ChoiceGP, "fit", self._fit)
-        monkeypatch.setattr(loop, "Belief", SimpleNamespace(of=lambda posterior: posterior))
         monkeypatch.setattr(loop, "propose", self._propose)
         monkeypatch.setattr(dimension, "revise", self._revise)
 

@@ -28,7 +28,6 @@ class FakeModel:
         self.looks = []
         self.fits = []
         monkeypatch.setattr(ChoiceGP, "fit", lambda model, data, *_, **__: self._fit(model, data))
-        monkeypatch.setattr(loop, "Belief", SimpleNamespace(of=lambda posterior: posterior))
         monkeypatch.setattr(loop, "propose", self._propose)
         monkeypatch.setattr(dimension, "revise", self._revise)
         monkeypatch.setattr(posterior_file, "to_bytes", _to_bytes)
