@@ -190,7 +190,7 @@ def factors(kernel: str, nugget: float, squared: Array, log_lengthscale: Array) 
 def factors_gradient(
     kernel: str, nugget: float, squared: Array, log_lengthscale: Array, found: Factors, inner: Array
 ) -> Array:
-    """Derivative by ``log_lengthscale`` of what has the derivative ``B`` by the factors ``L``; ``inner`` is ``L^T B``, (n_e, m, m).
+    """Derivative by ``log_lengthscale`` of what has the derivative ``B`` by the factors ``L``; ``inner: (n_e, m, m)``, ``L^T B``.
 
     Through the Cholesky factor as in Murray 2016 (arXiv:1602.07527).
     """

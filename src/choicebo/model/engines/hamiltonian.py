@@ -19,7 +19,7 @@ from choicebo.model.convergence import least_effective, margin_pairs, worst_r_ha
 from choicebo.model.covariance import Hyperparameters
 from choicebo.model.engines.base import Basin, Fit, Learner, Limits, ModelSpec, Reporter
 from choicebo.model.engines.gaussian import covariance_of, precision_at, precision_factor
-from choicebo.model.engines.laplace import Laplace
+from choicebo.model.engines.laplace import Laplace, in_order_of
 from choicebo.model.engines.whitening import Whitened, Whitener
 from choicebo.model.evaluate import Likelihood
 from choicebo.model.native import LANES
@@ -155,7 +155,7 @@ class Hamiltonian:
     before, is 1.6; the posterior is wider than the mass matrix says in some directions."""
     most_steps: int = 8
     """At most so many for a trajectory, whatever the step size; each costs two gradients."""
-    target_acceptance: float = 0.8
+    target_acceptance: float = 0.9
     first_step_size: float = 0.9
     curvature_draws: int = 4
     """Draws of the learner's Gaussian over which the curvature is averaged for the mass matrix."""
@@ -194,7 +194,7 @@ class Hamiltonian:
         prior = Whitener.of(spec, likelihood).at(learned.hyper)
         target = self._target(rng, likelihood, prior, learned.basins)
         samplers = [
-            _Sampler(self, target, group_rng, first_values(group_rng, learned.basins))
+            _Sampler(self, target, group_rng, learned.basins)
             for group_rng in rng.spawn(self.groups)
         ]
         report("drawing", 0.65)
@@ -253,9 +253,12 @@ def first_values(rng: np.random.Generator, basins: tuple[Basin, ...]) -> Singles
 class _Sampler:
     """Sixteen chains on their way."""
 
-    def __init__(self, engine: Hamiltonian, target: Target, rng: np.random.Generator, v: Singles) -> None:
+    def __init__(
+        self, engine: Hamiltonian, target: Target, rng: np.random.Generator, basins: tuple[Basin, ...]
+    ) -> None:
         self._engine, self._target, self._rng = engine, target, rng
-        self._chains = begin(target, v)
+        self._chains = begin(target, first_values(rng, basins))
+        self._reference = target.prior.latent(basins[0].centre[..., None].astype(np.float32))[..., 0]
         self.log_step = float(np.log(engine.first_step_size))
         self._found: list[Singles] = []
         self._heights: list[Array] = []
@@ -270,9 +273,22 @@ class _Sampler:
     def warm_up(self) -> None:
         """Transitions that tune the step size."""
         for number in range(self._engine.warm_up):
+            if number == self._engine.warm_up // 2:
+                self._put_in_order()
             done, size = self._move()
             suited = np.log(size) + step_correction(float(done.acceptance.mean()), self._engine.target_acceptance)
             self.log_step += (suited - self.log_step) / max(number - 2, 1)
+
+    def _put_in_order(self) -> None:
+        """Latent dimensions in the order of the best mode.
+
+        Another order says the same about the choices, at other length-scales. A chain that came into one of these modes on its way
+        would hardly leave it, and be counted for more than the mode's share.
+        """
+        latent = self._target.prior.latent(self._chains.v)
+        ordered = np.stack([in_order_of(latent[..., lane], self._reference) for lane in range(LANES)], axis=-1)
+        if not np.array_equal(ordered, latent):
+            self._chains = begin(self._target, self._target.prior.whitened(ordered).astype(np.float32))
 
     def draw(self, count: int) -> None:
         """Transitions that count, with the step size as it is."""
@@ -285,14 +301,12 @@ class _Sampler:
 
     def quantities(self) -> Array:
         """Log-likelihood and some dominance margins of all draws, (quantities, LANES, draws)."""
-        prior, v = self._target.prior, np.stack(self._found)
-        first, second = margin_pairs(v.shape[2])
-        weights = np.einsum(
-            "de,emk->dekm", prior.mixing, np.swapaxes(prior.factors[:, first] - prior.factors[:, second], 1, 2)
-        )
-        n_e, pairs = len(prior.mixing), len(first)
-        matrix = np.moveaxis(weights, 3, 1).reshape(n_e * pairs, -1)
-        difference = (matrix @ np.moveaxis(v, 0, -1).reshape(matrix.shape[1], -1)).reshape(n_e, pairs, LANES, len(v))
+        prior, v = self._target.prior, np.stack(self._found, axis=-1)
+        n_e, m = v.shape[:2]
+        first, second = margin_pairs(m)
+        rows = prior.factors[:, first] - prior.factors[:, second]
+        parts = rows @ v.reshape(n_e, m, -1)
+        difference = (prior.mixing @ parts.reshape(n_e, -1)).reshape(n_e, len(first), LANES, -1)
         return np.concatenate([np.stack(self._heights, axis=1)[None], difference.min(0)]).astype(np.float64)
 
     def chains_first(self) -> Array:

@@ -271,7 +271,7 @@ class Laplace:
         found = [_basin(best.mode, best.evidence)]
         log_prior = ascender.spec.prior.log_density(best.hyper)
         for other in _distinct(others)[1:]:
-            mode = climb(ascender.likelihood, prior, prior.whitened(_like(other.latent, best.latent)))
+            mode = climb(ascender.likelihood, prior, prior.whitened(in_order_of(other.latent, best.latent)))
             near = _basin(mode, mode.log_evidence + log_prior)
             apart = all(np.abs(near.centre - each.centre).max() > _APART for each in found)
             if apart and near.log_evidence > best.evidence - self.rival:
@@ -318,7 +318,7 @@ def _distinct(ascents: list[Ascent]) -> list[Ascent]:
 _SAME = 0.25
 
 
-def _like(latent: Singles, other: Singles) -> Singles:
+def in_order_of(latent: Singles, other: Singles) -> Singles:
     """The latent dimensions in the order that resembles ``other: (n_e, m)`` most."""
     n_e = len(latent)
     likeness = np.corrcoef(latent, other)[:n_e, n_e:] if n_e > 1 else np.ones((1, 1))

@@ -81,7 +81,7 @@ class Whitened:
                 if d != e:
                     across = solve_triangular(self.found.lower[d], self.found.lower[e], lower=True, check_finite=False)
                     by_parts[d, e] = (across * outer[d, :, e]).sum()
-        by_mixing: Array = np.linalg.solve(covariance.mixing(self.hyper).T, by_parts)
+        by_mixing = np.asarray(np.linalg.solve(covariance.mixing(self.hyper).T, by_parts), dtype=np.float64)
         return Hyperparameters(by_lengthscale, *covariance.mixing_gradient(self.hyper, by_mixing))
 
     @staticmethod
