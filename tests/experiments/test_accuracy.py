@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from choicebo.errors import InvalidInput
-from choicebo.experiments import accuracy_report, bench
+from choicebo.experiments import accuracy_report
 from choicebo.experiments.accuracy import (
     Ceiling,
     Peer,
@@ -151,14 +151,3 @@ def test_the_json_report_is_valid_and_complete(tmp_path):
         "accuracy": {"mean": 0.4, "se": None},
     }
     assert {"date", "versions", "machine"} <= set(found)
-
-
-def test_the_bench_times_and_compares_both_engines(monkeypatch):
-    monkeypatch.setattr(bench, "ChoiceGP", lambda latent_dim, engine: KeepsTheFirst())
-    cases = [bench.Case(engine, n_choices=8, n_options=10, set_size=3) for engine in ("hmc", "ess")]
-    timings = [bench.time_fit(case, repetitions=1) for case in cases]
-    assert timings[0].seconds > 0
-    assert timings[0].effective_draws > 0
-    (ratio,) = bench.price_ratios(timings).values()
-    assert ratio == pytest.approx(timings[1].seconds_per_effective_draw / timings[0].seconds_per_effective_draw)
-    assert "8 choices: an effective draw costs" in " ".join(printed(bench.table(timings)).split())
