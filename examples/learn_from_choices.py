@@ -50,7 +50,7 @@ def main() -> None:
     data = cb.ChoiceData.from_sets([loaves[s] for s in shown], [kept(loaves[s]) for s in shown])
     print(f"{data.n_choices} answers about {data.n_options} loaves")
 
-    posterior = cb.ChoiceGP(latent_dim=2, engine="vi").fit(data, seed=0)
+    posterior = cb.ChoiceGP(latent_dim=2, engine="laplace").fit(data, seed=0)
 
     new = SPACE.sobol(63, seed=1).reshape(21, 3, 2)
     right = sum(posterior.predict_choice(s) == kept(s) for s in new)

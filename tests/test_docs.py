@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pkgutil
 import re
 from pathlib import Path
 from unittest import mock
@@ -14,6 +15,8 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").r
 
 _FENCE = re.compile(r"^```(?P<language>\w*)[^\n]*\n(?P<code>.*?)^```[ ]*$", re.MULTILINE | re.DOTALL)
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_NAME = re.compile(r"`(choicebo(?:\.\w+)+)")
+_SOURCE = re.compile(r"`((?:\w+/)+\w+\.py)`")
 _LINK = re.compile(r"\]\((?!https?://|mailto:|#)(?P<target>[^)#\s]+)")
 
 
@@ -44,6 +47,15 @@ def test_links_to_other_files_lead_somewhere(page: Path) -> None:
     text = _COMMENT.sub("", _FENCE.sub("", page.read_text("utf-8")))
     broken = [m["target"] for m in _LINK.finditer(text) if not (page.parent / m["target"]).exists()]
     assert broken == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def test_names_and_files_that_the_page_mentions_exist(page: Path) -> None:
+    text = _FENCE.sub("", page.read_text("utf-8"))
+    for name in _NAME.findall(text):
+        pkgutil.resolve_name(name)
+    files = _SOURCE.findall(text)
+    assert [file for file in files if not any((at / file).exists() for at in (ROOT, ROOT / "src/choicebo"))] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_id)

@@ -54,7 +54,7 @@ class Diagnostics:
         if self.divergences > 0.02 * self.draws:
             found.append(
                 f"{self.divergences} of {self.draws} trajectories diverged: raise target_acceptance "
-                "(Hamiltonian(target_acceptance=0.9))"
+                "(Hamiltonian(target_acceptance=0.97))"
             )
         return tuple(found)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -39,6 +40,12 @@ class Entry:
                 self._dispatcher = numba.njit(**_OPTIONS)(self._function)
         return self._dispatcher
 
+    @property
+    def folder(self) -> str | None:
+        """Where the compiled code is kept; None if it cannot be."""
+        path: str | None = self.dispatcher().stats.cache_path
+        return path
+
     def is_stored(self) -> bool:
         """Whether the compiled code can be loaded."""
         dispatcher = self.dispatcher()
@@ -50,21 +57,37 @@ class Entry:
         return loaded is not None
 
     def compile(self) -> None:
-        """Load the code, or compile and store it; a disk that is full costs the storing."""
+        """Load the code, or compile and store it; where it cannot be stored, every process compiles anew."""
         with self._lock:
             if self._ready:
                 return
             try:
                 self.dispatcher().compile(self.signature)
-            except OSError:
-                self._dispatcher = numba.njit(**_OPTIONS)(self._function)
-                self._dispatcher.compile(self.signature)
+            except Exception:
+                if not self._dispatcher.signatures:  # else it is compiled, and only could not be stored
+                    self._compile_anew()
             self._ready = True
+
+    def _compile_anew(self) -> None:
+        """After a file that cannot be read: what is stored saves time, and may cost no more."""
+        with contextlib.suppress(Exception):
+            self._dispatcher._cache.flush()
+        self._dispatcher = None
+        try:
+            self.dispatcher().compile(self.signature)
+        except Exception:
+            self._dispatcher = numba.njit(**_OPTIONS)(self._function)
+            self._dispatcher.compile(self.signature)
 
 
 def compiled(function: Callable[..., Any]) -> Any:
     """A function that only compiled code calls."""
-    return numba.njit(**_OPTIONS)(function)
+    return numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)(function)
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """A function that becomes part of its one caller, and so is optimised once instead of twice."""
+    return numba.njit(inline="always", **_OPTIONS)(function)
 
 
 def entry(signature: Any) -> Callable[[Callable[..., Any]], Entry]:

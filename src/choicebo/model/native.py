@@ -22,7 +22,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from choicebo.model.jit import compiled, entry
+from choicebo.model.jit import compiled, entry, inlined
 
 LANES = 16
 NODES = 6
@@ -499,7 +499,7 @@ def _wins(y, value, slope, points, log_weights, x, exponent, row):
         _push(slope, 0, 1 + j, _NOTHING, exponent)
 
 
-@compiled
+@inlined
 def _room(offsets, kept, n_e, nodes):
     """Scratch arrays that are large enough for every choice."""
     columns, subsets, width = 1, 1, 1
@@ -523,7 +523,7 @@ def _rejected_at_once(kept, rejected):
     return max(1, min(rejected, 256 >> kept))
 
 
-@compiled
+@inlined
 def _one_choice(kind, y, kept, log_uniform, lapse, value, slope, points, weights, room):
     """Log-probability (LANES,) of one choice, and its derivatives by ``y: (size, n_e, LANES)``; the kept options come first."""
     x, exponent, tail, row, products, shares = room

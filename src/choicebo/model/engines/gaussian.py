@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_solve, cholesky, eigh, solve_triangular
-from scipy.linalg.lapack import spotri
+from scipy.linalg import eigh, solve_triangular
+from scipy.linalg.lapack import spotrf, spotri, spotrs
 
 from choicebo.model.engines.whitening import Whitened
 from choicebo.model.evaluate import Likelihood
@@ -82,22 +82,34 @@ def whitened_precision(prior: Whitened, curvature: Singles, n_e: int, m: int) ->
     return flat
 
 
-def precision_factor(precision: Singles, reflect: bool = False) -> Singles:
-    """Lower Cholesky factor of the precision, its eigenvalues raised to the least one allowed where they are below.
-
-    With ``reflect`` the negative ones change their sign first: what suits a Newton step away from a saddle.
-    """
-    try:
-        # Tells whether there is anything to raise, at a fraction of the price of the eigenvalues.
-        least = precision.copy()
-        least[np.diag_indices(len(least))] -= _LEAST_PRECISION
-        cholesky(least, lower=True, overwrite_a=True, check_finite=False)
-    except np.linalg.LinAlgError:
+def precision_factor(precision: Singles) -> Singles:
+    """Lower Cholesky factor of the precision, its eigenvalues raised to the least one allowed where they are below."""
+    factor = _factor(precision, 0.0)
+    if factor is None:
         values, vectors = eigh(precision, check_finite=False)
-        values = np.maximum(np.abs(values) if reflect else values, _LEAST_PRECISION)
-        precision = (vectors * values) @ vectors.T
-    factor: Singles = cholesky(precision, lower=True, check_finite=False)
+        raised = (vectors * np.maximum(values, _LEAST_PRECISION)) @ vectors.T
+        factor, _ = spotrf(raised, lower=1, clean=1)
     return factor
+
+
+def _factor(precision: Singles, shift: float) -> Singles | None:
+    """Cholesky factor of the precision with a shifted diagonal; None if an eigenvalue of it is below the least one allowed."""
+    diagonal = np.diag_indices(len(precision))
+    shifted = precision.copy()
+    shifted[diagonal] += shift - _LEAST_PRECISION
+    if spotrf(shifted, lower=1, overwrite_a=0)[1] != 0:
+        return None
+    shifted[diagonal] += _LEAST_PRECISION
+    factor, _ = spotrf(shifted, lower=1, clean=1)
+    return np.asarray(factor)
+
+
+def _newton_factor(precision: Singles) -> tuple[Singles, bool]:
+    """The same for a Newton step, which need not be exact: a shift costs less than eigenvalues. Also, whether there was one."""
+    shift = 0.0
+    while (factor := _factor(precision, shift)) is None:
+        shift = 2.0 * shift if shift else 0.5
+    return factor, shift > 0.0
 
 
 def climb(likelihood: Likelihood, prior: Whitened, v: Array, factor: Singles | None = None, most: int = 8) -> Mode:
@@ -106,14 +118,14 @@ def climb(likelihood: Likelihood, prior: Whitened, v: Array, factor: Singles | N
     With each curvature a few steps are taken, since finding it is what costs; ``factor`` is one to begin with, found nearby.
     """
     value, slope = log_posterior(likelihood, prior, np.repeat(v[..., None], LANES, axis=2))
-    height, uphill, gain = float(value[0]), slope[..., 0], np.inf
-    found = 0
+    height, uphill = float(value[0]), slope[..., 0]
+    found, shifted, precision = 0, False, np.empty(0)
     while True:
-        first_gain = None
-        for _ in range(_STEPS_PER_CURVATURE if factor is not None else 0):
-            move = cho_solve((factor, True), uphill.reshape(-1).astype(np.float32), check_finite=False)
+        first_gain = gain = np.inf
+        for number in range(_STEPS_PER_CURVATURE if factor is not None else 0):
+            move, _ = spotrs(factor, uphill.reshape(-1).astype(np.float32), lower=1)
             gain = 0.5 * float(uphill.reshape(-1) @ move)
-            first_gain = gain if first_gain is None else first_gain
+            first_gain = gain if number == 0 else first_gain
             if gain < _ENOUGH:
                 break
             moved = v[..., None] + move.reshape(*v.shape, 1) * _STEP_LENGTHS
@@ -124,10 +136,10 @@ def climb(likelihood: Likelihood, prior: Whitened, v: Array, factor: Singles | N
             v, height, uphill = moved[..., best], float(value[best]), slope[..., best]
             if best > 3:  # the curvature is another one here
                 break
-        if found == most or (found > 0 and first_gain is not None and first_gain < _NEAR):
-            assert factor is not None
-            return Mode(v, height, factor, gain)
-        factor = precision_factor(precision_at(likelihood, prior, v), reflect=True)
+        if factor is not None and found > 0 and (found == most or first_gain < _NEAR):
+            return Mode(v, height, precision_factor(precision) if shifted else factor, gain)
+        precision = precision_at(likelihood, prior, v)
+        factor, shifted = _newton_factor(precision)
         found += 1
 
 

@@ -142,18 +142,18 @@ class Hamiltonian:
 
     limits: Limits = Limits()
     """Draws are made until these are met, ..."""
-    most_draws: int = 400
+    most_draws: int = 200
     """... up to so many of each chain."""
-    draws: int = 20
+    draws: int = 10
     """Of each chain, before the limits are first looked at, and between two looks."""
     groups: int = 2
     """Of sixteen chains each; they run at the same time where there are processors for it."""
-    warm_up: int = 10
+    warm_up: int = 15
     """Transitions per chain that tune the step size and are thrown away."""
-    trajectory: float = 2.0
+    trajectory: float = 2.5
     """Mean length of a trajectory. A quarter turn of a standard normal, after which a draw is independent of the one
     before, is 1.6; the posterior is wider than the mass matrix says in some directions."""
-    most_steps: int = 8
+    most_steps: int = 10
     """At most so many for a trajectory, whatever the step size; each costs two gradients."""
     target_acceptance: float = 0.9
     first_step_size: float = 0.9
@@ -193,10 +193,7 @@ class Hamiltonian:
         learned = self.learner.learn(rng, spec, likelihood, start, report.part(0.0, 0.6))
         prior = Whitener.of(spec, likelihood).at(learned.hyper)
         target = self._target(rng, likelihood, prior, learned.basins)
-        samplers = [
-            _Sampler(self, target, group_rng, learned.basins)
-            for group_rng in rng.spawn(self.groups)
-        ]
+        samplers = [_Sampler(self, target, group_rng, learned.basins) for group_rng in rng.spawn(self.groups)]
         report("drawing", 0.65)
         list(in_parallel(lambda sampler: sampler.warm_up(), samplers))
         step = float(np.mean([sampler.log_step for sampler in samplers]))
@@ -282,8 +279,8 @@ class _Sampler:
     def _put_in_order(self) -> None:
         """Latent dimensions in the order of the best mode.
 
-        Another order says the same about the choices, at other length-scales. A chain that came into one of these modes on its way
-        would hardly leave it, and be counted for more than the mode's share.
+        Another order says the same about the choices, at other length-scales. A chain that came into one of these modes on its
+        way would hardly leave it, and be counted for more than the mode's share.
         """
         latent = self._target.prior.latent(self._chains.v)
         ordered = np.stack([in_order_of(latent[..., lane], self._reference) for lane in range(LANES)], axis=-1)

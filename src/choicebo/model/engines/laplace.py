@@ -29,6 +29,7 @@ from choicebo.model.engines.gaussian import (
     climb,
     covariance_of,
     log_posterior,
+    precision_factor,
     root_of_inverse,
 )
 from choicebo.model.engines.starting import starting_points
@@ -45,9 +46,9 @@ _SHORTEST_STEP, _FIRST_STEP, _LONGEST_STEP = 0.01, 0.3, 0.8
 _TOLERATED = 3.0
 """A step may lower Laplace's approximation by so much, in nats. The slope is the Gaussian's average and so knows of a skewed
 posterior what the approximation does not; but a step that loses the mode is too long."""
-_FEW = 150
+_FEW = 60
 """Choices up to which the hyperparameters are climbed to in two ways."""
-_SETTLED = 0.01
+_SETTLED = 0.02
 """Hyperparameters have converged when a step promises less, in nats."""
 
 
@@ -143,15 +144,17 @@ class Ascender:
         packing = Packing(spec.n_e, likelihood.X.shape[1], spec.correlated)
         return cls(spec, likelihood, Whitener.of(spec, likelihood), packing)
 
-    def begin(self, hyper: Hyperparameters, v: Array, reverse: bool = False) -> Ascent:
-        """At the mode near ``v: (n_e, m)``; latent dimensions that are alike so far are put in order, or in ``reverse`` order."""
+    def mode(self, hyper: Hyperparameters, v: Array) -> Mode:
+        """The mode near ``v: (n_e, m)``."""
+        return climb(self.likelihood, self.whitener.at(hyper), v)
+
+    def begin(self, hyper: Hyperparameters, mode: Mode, reverse: bool = False) -> Ascent:
+        """At a mode; latent dimensions that are alike so far are put in order, or in ``reverse`` order."""
         prior = self.whitener.at(hyper)
-        mode = climb(self.likelihood, prior, v)
         if _tied(hyper):
-            # Latent dimensions are alike so far. In a fixed order the rest of the way does not depend on the starting point.
+            # In a fixed order the rest of the way does not depend on the starting point.
             order = np.argsort(prior.latent(mode.v[..., None].astype(np.float32))[:, 0, 0], kind="stable")
-            order = order[::-1] if reverse else order
-            mode = climb(self.likelihood, prior, mode.v[order])
+            mode = _reordered(mode, order[::-1] if reverse else order)
         return self._at(hyper, prior, mode, self.packing.first_metric(self.spec), _FIRST_STEP)
 
     def advance(self, state: Ascent) -> Ascent:
@@ -182,6 +185,14 @@ class Ascender:
         return np.asarray(between[..., int(log_posterior(self.likelihood, prior, between)[0].argmax())])
 
 
+def _reordered(mode: Mode, order: NDArray[np.int64]) -> Mode:
+    """The same mode with its latent dimensions in another order, where all of them have the same prior."""
+    m = mode.v.shape[1]
+    rows = (order[:, None] * m + np.arange(m)).reshape(-1)
+    precision = (mode.factor @ mode.factor.T)[np.ix_(rows, rows)]
+    return mode._replace(v=mode.v[order], factor=precision_factor(precision))
+
+
 def _tied(hyper: Hyperparameters) -> bool:
     same = all((part == part[:1]).all() for part in (hyper.log_lengthscale, hyper.log_scale))
     return bool(same and len(hyper.log_scale) > 1 and not hyper.coupling.any())
@@ -208,7 +219,7 @@ class Laplace:
     finalists: int = 4
     """So many of the best are followed to their modes."""
     most_rounds: int = 30
-    """At most so many steps on the hyperparameters; they end when a step promises less than 0.01 nats."""
+    """At most so many steps on the hyperparameters; they end when a step promises less than 0.02 nats."""
     rival: float = 4.0
     """Modes whose evidence is less than this below the best one's are kept, in nats: chains start there, too."""
     draws: int = 400
@@ -236,22 +247,22 @@ class Laplace:
         """Hyperparameters, and the Gaussians at the modes that they give."""
         ascender = Ascender.of(spec, likelihood)
         found = starting_points(rng, spec, likelihood, starts=self.starts, report=report.part(0.0, 0.4))
-        points = [found.hyper_and_v(number) for number in range(min(self.finalists, self.starts))]
-        ascents = list(in_parallel(lambda point: ascender.begin(*point), points))
+        starts = [found.v[number] for number in range(min(self.finalists, self.starts))]
+        modes = list(in_parallel(lambda v: ascender.mode(found.hyper, v), starts))
+        modes.sort(key=lambda mode: -mode.log_evidence)
         report(_STAGE, 0.5)
-        ascents.sort(key=lambda each: -each.evidence)
-        if start is not None:
-            ascents.append(ascender.begin(start, ascender.whitener.at(start).whitened(ascents[0].latent)))
-        leader = max(ascents, key=lambda each: each.evidence)
-        climbs = [leader]
-        if likelihood.choices <= _FEW and _tied(leader.hyper):
+        climbs = [ascender.begin(found.hyper, modes[0])]
+        if likelihood.choices <= _FEW and spec.n_e > 1:
             # With few choices the hyperparameters have several optima: the latent dimensions part in one way, or in the other.
-            climbs.append(ascender.begin(leader.hyper, leader.mode.v[::-1], reverse=True))
+            climbs.append(ascender.begin(found.hyper, modes[0], reverse=True))
+        if start is not None:
+            known = ascender.whitener.at(start).whitened(climbs[0].latent)
+            climbs.append(ascender.begin(start, ascender.mode(start, known)))
         # An interruption in one thread must reach the caller: only the first reports.
         reports = [report.part(0.5, 1.0), *[Reporter()] * (len(climbs) - 1)]
         found_climbs = in_parallel(lambda each: self._climb(ascender, *each), zip(climbs, reports, strict=True))
         state, trace = max(found_climbs, key=lambda each: each[0].evidence)
-        basins = self._basins(ascender, state, ascents)
+        basins = self._basins(ascender, state, found.hyper, modes)
         return Learned(state.hyper, basins, np.asarray(trace))
 
     def _climb(self, ascender: Ascender, state: Ascent, report: Reporter) -> tuple[Ascent, list[float]]:
@@ -265,13 +276,14 @@ class Laplace:
             report(_STAGE, (number + 1) / self.most_rounds)
         return state, trace
 
-    def _basins(self, ascender: Ascender, best: Ascent, others: list[Ascent]) -> tuple[Basin, ...]:
+    def _basins(self, ascender: Ascender, best: Ascent, first: Hyperparameters, modes: list[Mode]) -> tuple[Basin, ...]:
         """The mode that was followed, and others that are nearly as probable at its hyperparameters."""
-        prior = ascender.whitener.at(best.hyper)
+        before, prior = ascender.whitener.at(first), ascender.whitener.at(best.hyper)
         found = [_basin(best.mode, best.evidence)]
         log_prior = ascender.spec.prior.log_density(best.hyper)
-        for other in _distinct(others)[1:]:
-            mode = climb(ascender.likelihood, prior, prior.whitened(in_order_of(other.latent, best.latent)))
+        for other in _distinct(modes)[1:]:
+            latent = before.latent(other.v[..., None].astype(np.float32))[..., 0]
+            mode = climb(ascender.likelihood, prior, prior.whitened(in_order_of(latent, best.latent)))
             near = _basin(mode, mode.log_evidence + log_prior)
             apart = all(np.abs(near.centre - each.centre).max() > _APART for each in found)
             if apart and near.log_evidence > best.evidence - self.rival:
@@ -306,11 +318,11 @@ def _basin(mode: Mode, evidence: float) -> Basin:
     return Basin(mode.v, root_of_inverse(mode.factor), evidence)
 
 
-def _distinct(ascents: list[Ascent]) -> list[Ascent]:
-    """One of each group that ended at the same mode, by falling evidence: at shared hyperparameters it has the same evidence."""
-    found: list[Ascent] = []
-    for each in ascents:
-        if all(abs(each.evidence - other.evidence) > _SAME for other in found):
+def _distinct(modes: list[Mode]) -> list[Mode]:
+    """One of each group with the same evidence: where all dimensions share their hyperparameters, they are one mode."""
+    found: list[Mode] = []
+    for each in modes:
+        if all(abs(each.log_evidence - other.log_evidence) > _SAME for other in found):
             found.append(each)
     return found
 

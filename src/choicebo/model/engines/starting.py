@@ -64,10 +64,6 @@ class Starts(NamedTuple):
     bound: Array
     """(starts,): lower bounds of the evidence."""
 
-    def hyper_and_v(self, number: int) -> tuple[Hyperparameters, Array]:
-        """Where to go on from one of them."""
-        return self.hyper, self.v[number]
-
 
 def starting_points(
     rng: np.random.Generator, spec: ModelSpec, likelihood: Likelihood, *, starts: int, report: Reporter
