@@ -3,31 +3,33 @@
 What is scored is the probability of a choice among all non-empty subsets of the set shown: Theorem 1's mass over these is not
 one, and differs with the number of latent dimensions, so that unnormalised scores could not be compared between models.
 
-A refit leaves one choice out of the likelihood and draws anew from the posterior of the latent values, from the mode that
-all choices gave. The hyperparameters stay: a single choice hardly moves them, and learning them again would cost most of
-a fit.
+A refit leaves one choice out of the likelihood and draws anew from the posterior of the latent values, with chains that
+start where all choices led. The hyperparameters stay: a single choice hardly moves them, and learning them again would cost
+most of a fit.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from choicebo.model.covariance import Hyperparameters
-from choicebo.model.engines.base import Basin, Learned, Limits, ModelSpec, Reporter
-from choicebo.model.engines.gaussian import climb, root_of_inverse
-from choicebo.model.engines.hamiltonian import Hamiltonian
+from choicebo.model.engines.base import ModelSpec, Reporter
+from choicebo.model.engines.hamiltonian import Hamiltonian, Sampler, Target
 from choicebo.model.engines.whitening import Whitened, Whitener
 from choicebo.model.evaluate import Likelihood
+from choicebo.model.native import LANES
 
 Array = NDArray[np.float64]
+Singles = NDArray[Any]
+"""In single precision."""
 
-_REFIT = Limits(r_hat=1.1, effective_draws=100.0)
-"""Enough for the average of one probability."""
+_REFIT = Hamiltonian(groups=1, warm_up=8, draws=20)
+"""Chains that start in the posterior with all choices need little time to get used to one choice less."""
 
 
 def khat_limit(draws: int) -> float:
@@ -107,8 +109,7 @@ def leave_one_out(
     limit = khat_limit(len(flat))
     worst = [int(k) for k in np.argsort(-khat, kind="stable") if khat[k] > limit][: max(refit_limit, 0)]
     if worst:
-        height = log_likelihood.sum(-1).reshape(-1) - 0.5 * (flat**2).sum((1, 2))
-        refitter = Refitter(likelihood, spec, hyper, prior, flat[height.argmax()])
+        refitter = Refitter.of(likelihood, prior, flat)
         for done, number in enumerate(worst, start=1):
             pointwise[number] = refitter.log_probability(number, seed)
             report(f"fitting without choice {number}", done / len(worst))
@@ -129,42 +130,28 @@ def _scores(likelihood: Likelihood, prior: Whitened, whitened: Array) -> Array:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Known:
-    """A learner with nothing to learn."""
-
-    learned: Learned
-
-    def learn(
-        self,
-        rng: np.random.Generator,
-        spec: ModelSpec,
-        likelihood: Likelihood,
-        start: Hyperparameters | None,
-        report: Reporter,
-    ) -> Learned:
-        """What is known already."""
-        return self.learned
-
-
-@dataclasses.dataclass(frozen=True)
 class Refitter:
-    """Fits without one choice, at the hyperparameters of the fit with all of them."""
+    """Draws from the posterior without one choice, at the hyperparameters of the fit with all of them."""
 
-    likelihood: Likelihood
-    spec: ModelSpec
-    hyper: Hyperparameters
-    prior: Whitened
-    v: Array
-    """(n_e, m): whitened values near the mode to climb from."""
+    target: Target
+    v: Singles
+    """(n_e, m, LANES): draws of the posterior with all choices, where the chains start."""
+
+    @classmethod
+    def of(cls, likelihood: Likelihood, prior: Whitened, whitened: Array) -> Refitter:
+        """From draws ``whitened: (draws, n_e, m)`` with all choices."""
+        chosen = whitened[np.linspace(0, len(whitened), LANES, endpoint=False).astype(int)]
+        start = np.ascontiguousarray(np.moveaxis(chosen, 0, 2), dtype=np.float32)
+        return cls(Target.of(likelihood, prior, chosen), start)
 
     def log_probability(self, number: int, seed: int = 0) -> float:
-        """Log-probability of a choice given all others, by Hamiltonian Monte Carlo without it."""
-        rest = self.likelihood.without(number)
-        mode = climb(rest, self.prior, self.v)
-        basin = Basin(mode.v, root_of_inverse(mode.factor), mode.log_evidence)
-        learner = _Known(Learned(self.hyper, (basin,), np.zeros(1)))
-        engine = Hamiltonian(_REFIT, groups=1, most_draws=100, learner=learner)
-        fit = engine.fit(np.random.default_rng([seed, number]), self.spec, rest, None, Reporter())
-        draws = fit.whitened.reshape(-1, *fit.whitened.shape[2:])
-        log_p = _scores(self.likelihood.only(number), self.prior, draws)[:, 0]
+        """Log-probability of a choice given all others."""
+        likelihood, prior = self.target.likelihood, self.target.prior
+        rest = self.target._replace(likelihood=likelihood.without(number))
+        centre = self.v.mean(2, dtype=np.float64)
+        sampler = Sampler(_REFIT, rest, np.random.default_rng([seed, number]), self.v, centre)
+        sampler.warm_up(learn_mass=False)
+        sampler.draw(_REFIT.draws)
+        draws = sampler.chains_first()
+        log_p = _scores(likelihood.only(number), prior, draws.reshape(-1, *draws.shape[2:]))[:, 0]
         return float(np.logaddexp.reduce(log_p) - np.log(len(log_p)))

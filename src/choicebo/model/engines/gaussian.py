@@ -55,16 +55,14 @@ def log_posterior(likelihood: Likelihood, prior: Whitened, v: Array) -> tuple[Ar
     return value - 0.5 * (v * v).sum((0, 1)), prior.pulled(gradient) - v
 
 
-def precision_at(likelihood: Likelihood, prior: Whitened, v: Array) -> Singles:
-    """Negative Hessian of the log-posterior at whitened values ``v: (n_e, m)``, in single precision."""
-    n_e, m = v.shape
-    latent = prior.latent(v[..., None].astype(np.float32))[..., 0]
-    return whitened_precision(prior, likelihood.curvature(latent), n_e, m)
-
-
-def whitened_precision(prior: Whitened, curvature: Singles, n_e: int, m: int) -> Singles:
-    """The precision of the whitened values, from the likelihood's curvature by the latent ones, (n_e m, n_e m)."""
-    curved = curvature.reshape(n_e, m, n_e, m)
+def precision_at(likelihood: Likelihood, prior: Whitened, *points: Array) -> Singles:
+    """Negative Hessian of the log-posterior at whitened values (n_e, m), averaged over the points; in single precision."""
+    n_e, m = points[0].shape
+    latent = prior.latent(np.stack(points, axis=-1).astype(np.float32))
+    curvature = likelihood.curvature(latent[..., 0])
+    for number in range(1, len(points)):
+        curvature += likelihood.curvature(latent[..., number])
+    curved = (curvature / np.float32(len(points))).reshape(n_e, m, n_e, m)
     if n_e > 1:
         curved = np.einsum("ad,ambn->dmbn", prior.mixing, curved, optimize=True)
         curved = np.einsum("dmbn,be->dmen", curved, prior.mixing, optimize=True)

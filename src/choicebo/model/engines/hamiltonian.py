@@ -35,6 +35,8 @@ _SHORTEST = 0.6
 """Share of the mean length that a trajectory has at least: lengths differ, so that no quantity has a period that they all hit."""
 _DIVERGED = 1000.0
 """An energy error beyond this means that the integration failed."""
+_LONG_SHARE, _LONG = 0.2, 3.0
+"""One trajectory in five is three times as long: a few choices leave side modes, and short ones hardly lead out of them."""
 _KEPT = 640
 """Draws that the posterior holds at the most, of both groups of chains together; more were only needed to converge."""
 
@@ -48,6 +50,16 @@ class Target(NamedTuple):
     """(n_e m, n_e m): lower Cholesky factor of the mass matrix."""
     inverse: Singles
     """(n_e m, n_e m): inverse of the mass matrix."""
+
+    @classmethod
+    def of(cls, likelihood: Likelihood, prior: Whitened, points: Array) -> Target:
+        """With the precision averaged over ``points: (points, n_e, m)`` as the mass matrix."""
+        factor = precision_factor(precision_at(likelihood, prior, *points))
+        return cls(likelihood, prior, factor, covariance_of(factor))
+
+    def with_mass(self, points: Array) -> Target:
+        """The same with the precision averaged over other points."""
+        return self.of(self.likelihood, self.prior, points)
 
 
 class Chains(NamedTuple):
@@ -142,7 +154,7 @@ class Hamiltonian:
 
     limits: Limits = Limits()
     """Draws are made until these are met, ..."""
-    most_draws: int = 200
+    most_draws: int = 400
     """... up to so many of each chain."""
     draws: int = 10
     """Of each chain, before the limits are first looked at, and between two looks."""
@@ -150,15 +162,15 @@ class Hamiltonian:
     """Of sixteen chains each; they run at the same time where there are processors for it."""
     warm_up: int = 15
     """Transitions per chain that tune the step size and are thrown away."""
-    trajectory: float = 2.5
+    trajectory: float = 1.8
     """Mean length of a trajectory. A quarter turn of a standard normal, after which a draw is independent of the one
     before, is 1.6; the posterior is wider than the mass matrix says in some directions."""
-    most_steps: int = 10
+    most_steps: int = 30
     """At most so many for a trajectory, whatever the step size; each costs two gradients."""
-    target_acceptance: float = 0.9
+    target_acceptance: float = 0.92
     first_step_size: float = 0.9
     curvature_draws: int = 4
-    """Draws of the learner's Gaussian over which the curvature is averaged for the mass matrix."""
+    """Draws of the learner's Gaussian over which the curvature is averaged for the first mass matrix."""
     learner: Learner = Laplace()
     """Finds the hyperparameters and the Gaussians to start from."""
 
@@ -193,7 +205,11 @@ class Hamiltonian:
         learned = self.learner.learn(rng, spec, likelihood, start, report.part(0.0, 0.6))
         prior = Whitener.of(spec, likelihood).at(learned.hyper)
         target = self._target(rng, likelihood, prior, learned.basins)
-        samplers = [_Sampler(self, target, group_rng, learned.basins) for group_rng in rng.spawn(self.groups)]
+        centre = learned.basins[0].centre
+        samplers = [
+            Sampler(self, target, group_rng, first_values(group_rng, learned.basins), centre)
+            for group_rng in rng.spawn(self.groups)
+        ]
         report("drawing", 0.65)
         list(in_parallel(lambda sampler: sampler.warm_up(), samplers))
         step = float(np.mean([sampler.log_step for sampler in samplers]))
@@ -227,8 +243,7 @@ class Hamiltonian:
         """The posterior, with its curvature averaged over some draws: nearer to its spread than that at the mode."""
         half = _around(basins[0], rng.standard_normal((-(-self.curvature_draws // 2), basins[0].centre.size)))
         points = np.concatenate([half, 2.0 * basins[0].centre - half])[: self.curvature_draws]
-        factor = precision_factor(np.mean([precision_at(likelihood, prior, v) for v in points], axis=0))
-        return Target(likelihood, prior, np.asarray(factor), covariance_of(factor))
+        return Target.of(likelihood, prior, points)
 
 
 def _around(basin: Basin, noise: Array) -> Array:
@@ -247,15 +262,16 @@ def first_values(rng: np.random.Generator, basins: tuple[Basin, ...]) -> Singles
     return np.ascontiguousarray(np.stack(chains, axis=-1), dtype=np.float32)
 
 
-class _Sampler:
+class Sampler:
     """Sixteen chains on their way."""
 
     def __init__(
-        self, engine: Hamiltonian, target: Target, rng: np.random.Generator, basins: tuple[Basin, ...]
+        self, engine: Hamiltonian, target: Target, rng: np.random.Generator, v: Singles, centre: Array
     ) -> None:
+        """Start at ``v: (n_e, m, LANES)``; the latent dimensions keep the order that they have at ``centre: (n_e, m)``."""
         self._engine, self._target, self._rng = engine, target, rng
-        self._chains = begin(target, first_values(rng, basins))
-        self._reference = target.prior.latent(basins[0].centre[..., None].astype(np.float32))[..., 0]
+        self._chains = begin(target, v)
+        self._reference = target.prior.latent(centre[..., None].astype(np.float32))[..., 0]
         self.log_step = float(np.log(engine.first_step_size))
         self._found: list[Singles] = []
         self._heights: list[Array] = []
@@ -267,11 +283,13 @@ class _Sampler:
         """The mean over all draws."""
         return float(np.mean(self._acceptances))
 
-    def warm_up(self) -> None:
-        """Transitions that tune the step size."""
+    def warm_up(self, learn_mass: bool = True) -> None:
+        """Transitions that tune the step size, and the mass matrix once the chains have left the Gaussian they started from."""
         for number in range(self._engine.warm_up):
-            if number == self._engine.warm_up // 2:
+            if number in (self._engine.warm_up // 3, 2 * self._engine.warm_up // 3):
                 self._put_in_order()
+            if learn_mass and number == self._engine.warm_up // 3:
+                self._target = self._target.with_mass(np.moveaxis(self._chains.v, 2, 0))
             done, size = self._move()
             suited = np.log(size) + step_correction(float(done.acceptance.mean()), self._engine.target_acceptance)
             self.log_step += (suited - self.log_step) / max(number - 2, 1)
@@ -314,6 +332,8 @@ class _Sampler:
     def _move(self) -> tuple[Transition, float]:
         engine = self._engine
         length = engine.trajectory * self._rng.uniform(_SHORTEST, 2.0 - _SHORTEST)
+        if self._rng.random() < _LONG_SHARE:
+            length *= _LONG
         steps = int(np.clip(np.ceil(length / np.exp(self.log_step)), 1, engine.most_steps))
         size = min(length / steps, float(np.exp(self.log_step)))
         self._chains, done = transition(self._rng, self._target, self._chains, size, steps)
