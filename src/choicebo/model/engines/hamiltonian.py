@@ -157,7 +157,7 @@ class Hamiltonian:
     most_draws: int = 400
     """... up to so many of each chain."""
     most_work: int | None = None
-    """Where given, a chain also makes no more draws than this divided by the number of choices: with many of them each takes longer."""
+    """Where given, a chain makes no more draws than this divided by the number of choices: many of them take longer."""
     draws: int = 10
     """Of each chain, before the limits are first looked at, and between two looks."""
     groups: int = 2
