@@ -6,11 +6,13 @@ an answer and the next question, and that question is still a function of what h
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from typing import Any
 
+from choicebo._runtime import one_blas_thread
 from choicebo.choices import ChoiceData
 from choicebo.model import dimension
 from choicebo.model.engines.base import ProgressCallback, Reporter
@@ -90,6 +92,9 @@ class BackgroundLook:
         self._fraction = 0.0
         self._stopped = False
         self._found: Future[Check] = Future()
+        # OpenBLAS heeds a limit of its threads only from the thread that changed it first, so the look's cannot set its own.
+        self._blas = contextlib.ExitStack()
+        self._blas.enter_context(one_blas_thread())
         threading.Thread(target=self._run, args=(work,), name="choicebo-look", daemon=True).start()
 
     def result(self, progress: ProgressCallback | None = None) -> Check:
@@ -100,11 +105,13 @@ class BackgroundLook:
         report = Reporter(progress)
         while not wait([self._found], timeout=_BEAT).done:
             report(STAGE, self._fraction)
+        self._blas.close()
         return self._found.result()
 
     def stop(self) -> None:
         """Let the thread end at its next report: nobody wants the result."""
         self._stopped = True
+        self._blas.close()
 
     def _run(self, work: Callable[[ProgressCallback], Check]) -> None:
         try:
