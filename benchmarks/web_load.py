@@ -10,7 +10,7 @@ the answer to having the next question. The server is a process of its own, star
 
 Of the questions that take a model, ``there_already_share`` were prepared when their answer had come in: looked up in the
 database, between storing the answer and asking. ``stand_in_share`` were asked without the model, because it took too long.
-An empty folder in XDG_CACHE_HOME (or CHOICEBO_CACHE) shows a machine on which nothing is compiled yet.
+An empty folder in NUMBA_CACHE_DIR shows a machine on which nothing is compiled yet.
 """
 
 from __future__ import annotations

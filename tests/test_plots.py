@@ -4,9 +4,9 @@ import pytest
 from choicebo import plots
 from choicebo.choices import ChoiceData
 from choicebo.errors import InvalidInput
+from choicebo.model.covariance import Hyperparameters
 from choicebo.model.diagnostics import Diagnostics
 from choicebo.model.engines import ModelSpec
-from choicebo.model.kernels import Hyperparameters
 from choicebo.model.posterior import Posterior
 
 
@@ -22,7 +22,7 @@ def handmade(dim: int = 1, options: int = 20) -> Posterior:
         options=X,
         whitened=whitened,
         log_likelihood=np.zeros((2, 10, 1)),
-        diagnostics=Diagnostics("hmc", 1.0, 20.0, 20.0, 0, 0.9, -12.0, np.linspace(-40.0, -12.0, 30), 20, 0.1),
+        diagnostics=Diagnostics("hmc", 1.0, 20.0, 0, 0.9, -12.0, np.linspace(-40.0, -12.0, 30), 20, 0.1),
     )
 
 

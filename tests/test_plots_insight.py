@@ -11,9 +11,9 @@ from choicebo.insight import Calibration, Driver, Objective, StopAdvice, Surpris
 from choicebo.model.dimension import DimensionRow, DimensionSelection
 
 TABLE = (
-    DimensionRow(1, -80.0, 8.0, -40.0, 7.0, 0.6, 0, 1.0),
-    DimensionRow(2, -40.0, 5.0, 0.0, 0.0, 0.9, 3, 2.0),
-    DimensionRow(3, -43.0, 5.0, -3.0, 2.0, 0.8, 1, 3.0),
+    DimensionRow(1, -80.0, 8.0, -40.0, 7.0, 0.6, 0, 0, 1.0),
+    DimensionRow(2, -40.0, 5.0, 0.0, 0.0, 0.9, 3, 1, 2.0),
+    DimensionRow(3, -43.0, 5.0, -3.0, 2.0, 0.8, 1, 0, 3.0),
 )
 
 

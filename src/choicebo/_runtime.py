@@ -1,4 +1,4 @@
-"""What must be true of the process when numerics run: threads, and the folder of the compiled code."""
+"""What must be true of the process when numerics run: threads."""
 
 from __future__ import annotations
 
@@ -7,10 +7,7 @@ import os
 import threading
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any, TypeVar
-
-import platformdirs
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -26,12 +23,6 @@ def limit_blas_threads() -> None:
     """
     for name in _THREAD_VARIABLES:
         os.environ.setdefault(name, "1")
-
-
-def cache_folder() -> Path:
-    """Where compiled code is kept between runs; ``CHOICEBO_CACHE`` overrides the user's cache folder."""
-    override = os.environ.get("CHOICEBO_CACHE")
-    return Path(override) if override else Path(platformdirs.user_cache_dir("choicebo"))
 
 
 class _BlasLimit:

@@ -3,14 +3,16 @@
 import pytest
 
 from choicebo.experiments.accuracy import toy_accuracy
+from choicebo.model.engines import question_engine
+from choicebo.model.gp import ChoiceGP
 
 
-def accuracies(n_choices: int, seeds: range) -> list[float]:
-    return [toy_accuracy(n_choices, seed).accuracy["pareto"] for seed in seeds]
+def accuracies(n_choices: int, seeds: range, model: ChoiceGP = ChoiceGP()) -> list[float]:
+    return [toy_accuracy(n_choices, seed, model).accuracy["pareto"] for seed in seeds]
 
 
 def test_two_seeds_with_100_choices_are_well_above_the_papers_accuracy():
-    found = accuracies(100, range(2))
+    found = accuracies(100, range(2), ChoiceGP(engine=question_engine("hmc")))
     assert sum(found) / 2 >= 0.70
 
 

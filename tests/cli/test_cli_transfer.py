@@ -9,7 +9,7 @@ import tomllib
 import pytest
 
 from choicebo.cli import doctor
-from choicebo.model import compiling
+from choicebo.model import compiling, jit, native
 from choicebo.study import Study
 
 
@@ -104,32 +104,31 @@ def test_debug_shows_the_traceback(run):
     assert type(result.exception).__name__ == "StorageError"
 
 
-def test_doctor_looks_at_everything_and_at_the_database(run, bread, monkeypatch, tmp_path):
-    monkeypatch.setenv("CHOICEBO_CACHE", str(tmp_path / "cache"))
+def test_doctor_looks_at_everything_and_at_the_database(run, bread):
     findings = {each["what"]: each for each in json.loads(run("doctor", bread, "--json").stdout)["findings"]}
     assert {"choicebo", "Python", "libraries", "extras", "BLAS threads", "compiler", "compiled code"} <= set(findings)
     assert re.fullmatch(r"Numba [\d.]+ with llvmlite [\d.]+ works", findings["compiler"]["found"])
     assert "numba " in findings["libraries"]["found"]
     assert "jax" not in findings["libraries"]["found"]
-    assert str(tmp_path / "cache") in findings["compiled code"]["found"]
+    assert native.log_likelihoods.folder in findings["compiled code"]["found"]
     assert "bread (0 answers)" in findings["database"]["found"]
 
 
 @pytest.mark.parametrize(
-    ("compiled", "writable", "ok", "said"),
-    [(True, False, True, "there ("), (False, True, True, "not there yet"), (False, False, False, "not there yet")],
+    ("compiled", "folder", "ok", "said"),
+    [
+        (True, "/cache", True, "there (/cache)"),
+        (False, "/cache", True, "not there yet"),
+        (False, None, False, "no folder can be written to"),
+    ],
 )
-def test_doctor_says_whether_the_model_is_compiled(run, monkeypatch, tmp_path, compiled, writable, ok, said):
-    folder = tmp_path / "cache"
-    monkeypatch.setenv("CHOICEBO_CACHE", str(folder))
-    if not writable:
-        folder.write_text("a file where the folder should be")
+def test_doctor_says_whether_the_model_is_compiled(monkeypatch, compiled, folder, ok, said):
     monkeypatch.setattr(compiling, "is_compiled", lambda: compiled)
+    monkeypatch.setattr(jit.Entry, "folder", folder)
     (finding,) = doctor._compiled()
-    assert finding.found.startswith(said)
-    assert str(folder) in finding.found
+    assert said in finding.found
     assert finding.ok is ok
-    assert "CHOICEBO_CACHE" in finding.remedy
+    assert "NUMBA_CACHE_DIR" in finding.remedy
 
 
 def test_doctor_exits_with_1_and_says_what_to_do(run, monkeypatch):

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from choicebo.errors import InvalidInput
-from choicebo.experiments import accuracy_report, bench
+from choicebo.experiments import accuracy_report
 from choicebo.experiments.accuracy import (
     Ceiling,
     Peer,
@@ -26,14 +26,14 @@ from choicebo.model.engines import Variational
 from choicebo.model.gp import ChoiceGP
 from choicebo.model.posterior import PREDICTION_RULES
 
-SMALL = ChoiceGP(engine=Variational(starts=1, start_rounds=4, rounds=4, draws=40))
+SMALL = ChoiceGP(engine=Variational(starts=1, rounds=4, draws=40))
 
 
 class KeepsTheFirst:
     """Stands for a model where only what surrounds the fit is tested."""
 
     def fit(self, data, seed=0):
-        diagnostics = Diagnostics("hmc", 1.5, 20.0, 20.0, 0, 0.9, -12.0, np.zeros(3), 40, 0.1)
+        diagnostics = Diagnostics("hmc", 1.5, 20.0, 0, 0.9, -12.0, np.zeros(3), 40, 0.1)
         return SimpleNamespace(diagnostics=diagnostics, predict_choices=lambda sets, rule, seed: [(0,)] * len(sets))
 
 
@@ -151,14 +151,3 @@ def test_the_json_report_is_valid_and_complete(tmp_path):
         "accuracy": {"mean": 0.4, "se": None},
     }
     assert {"date", "versions", "machine"} <= set(found)
-
-
-def test_the_bench_times_and_compares_both_engines(monkeypatch):
-    monkeypatch.setattr(bench, "ChoiceGP", lambda latent_dim, engine: KeepsTheFirst())
-    cases = [bench.Case(engine, n_choices=8, n_options=10, set_size=3) for engine in ("hmc", "ess")]
-    timings = [bench.time_fit(case, repetitions=1) for case in cases]
-    assert timings[0].seconds > 0
-    assert timings[0].effective_draws > 0
-    (ratio,) = bench.price_ratios(timings).values()
-    assert ratio == pytest.approx(timings[1].seconds_per_effective_draw / timings[0].seconds_per_effective_draw)
-    assert "8 choices: an effective draw costs" in " ".join(printed(bench.table(timings)).split())

@@ -13,10 +13,11 @@ from botorch.test_functions import multi_objective as published
 
 from choicebo.choices import ChoiceData
 from choicebo.errors import InvalidInput
-from choicebo.experiments import optimisation
+from choicebo.experiments import bench, bench_peers, optimisation
 from choicebo.experiments.accuracy import share_equal, toy_peer
 from choicebo.experiments.baselines import embedding, oracles, pairwise
 from choicebo.experiments.baselines.torch_tools import quiet_and_seeded
+from choicebo.experiments.bench_step import StepTiming
 from choicebo.experiments.cells import Cell
 from choicebo.experiments.choosers import Chooser, pareto_choice, random_sets
 from choicebo.experiments.problems import problem
@@ -107,6 +108,14 @@ def test_oracles_run_the_protocol_and_repeat_themselves(method):
     once, again = (run(method, "vehicle-safety", 1) for _ in range(2))
     assert once["log_hv_difference"] == again["log_hv_difference"]
     assert once["settings"]["noise"] > 0
+
+
+def test_the_pairwise_peer_is_timed_on_the_answers_of_our_step():
+    ours = StepTiming(answers=6, options=12, fit_seconds=1.0, question_seconds=1.0, cpu_seconds=2.0)
+    peer = bench_peers.time_pairwise(bench.bench_data(bench.Case("hmc", 6, 12)), repetitions=1)
+    assert peer.answers == 6
+    assert peer.comparisons > 0
+    assert bench_peers.table(ours, [peer]).row_count == 2
 
 
 def test_the_pairwise_peer_asks_about_its_favourites_and_one_new_option():

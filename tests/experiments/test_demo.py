@@ -7,6 +7,7 @@ from choicebo.__main__ import build_app
 from choicebo.errors import InvalidInput
 from choicebo.experiments import demo
 from choicebo.experiments.problems import problem
+from choicebo.model import compiling
 
 
 @pytest.fixture(scope="module")
@@ -55,3 +56,17 @@ def test_no_answers_are_refused():
 def test_bad_use_of_the_demo_is_noticed_before_it_starts(tmp_path):
     for arguments in (["--answers", "0"], ["--out", str(tmp_path / "demo.docx")], ["--seed", "-1"]):
         assert CliRunner().invoke(build_app(), ["demo", *arguments]).exit_code == 2
+
+
+def test_compiling_begins_with_the_demo_and_not_with_the_first_fit(monkeypatch, tmp_path, course):
+    happened = []
+
+    def run(*_, **__):
+        happened.append("questions")
+        return course[0]
+
+    monkeypatch.setattr(compiling, "start", lambda: happened.append("compiling"))
+    monkeypatch.setattr(demo, "run", run)
+    result = CliRunner().invoke(build_app(), ["demo", "--answers", "3", "--out", str(tmp_path / "demo.png")])
+    assert result.exit_code == 0, result.output
+    assert happened == ["compiling", "questions"]

@@ -8,10 +8,11 @@ from choicebo.experiments import dimension, dimension_report
 from choicebo.experiments.cells import Done
 
 
-def done(cell, best):
+def done(cell, best, **unreliable):
     rows = [
         {"latent_dim": n, "elpd": -10.0 * n, "se": 2.0, "difference": 0.0, "difference_se": 1.0, "worst_khat": 0.5}
         | {"refits": 1, "seconds": 2.0}
+        | unreliable
         for n in (1, 2, 3, 4)
     ]
     accuracy = {str(n): {"pareto": 0.9, "likelihood": 0.8, "mean": 0.8} for n in (1, 2, 3, 4)}
@@ -44,6 +45,21 @@ def test_the_table_shows_ours_beside_the_papers_and_how_often_each_was_selected(
     written.print(dimension_report.table(finished))
     text = written.file.getvalue()
     assert "-10 ± 2 (-10)" in text
+    assert "?" in text  # rows of older releases do not say how many scores cannot be trusted
     assert "0.90 (0.75)" in text
     assert "2/3 (1 in 10)" in text
     assert "stopped before the fourth dimension in 3 of 3" in dimension_report.section(finished).blocks[-1]
+
+
+def test_the_table_shows_how_many_scores_cannot_be_trusted():
+    cells = [cell for cell in dimension.cells(dimension.QUICK) if cell.method != dimension.CEILING][:2]
+    finished = [done(cell, 1, unreliable=count) for cell, count in zip(cells, (3, 8), strict=True)]
+    table = dimension_report.table(finished)
+    (column,) = [column for column in table.columns if column.header == "poor"]
+    assert list(column.cells) == ["5.5"] * 4
+
+
+def test_what_is_stored_of_a_data_set_says_how_many_scores_cannot_be_trusted():
+    found = dimension.measure("cos", n_choices=12, seed=0, max_dim=1)
+    (row,) = found["rows"]
+    assert 0 <= row["unreliable"] <= 12 - row["refits"]

@@ -58,6 +58,17 @@ def test_the_comparison_with_equally_many_options_stops_ours_earlier(finished):
     assert f"{expected:.3f} ±" in shown
 
 
+def test_where_parego_asks_for_an_option_again_both_are_read_at_its_number_of_different_options(finished):
+    for each in finished:
+        if each.cell.method == "parego":
+            del each.result["log_hv_difference_per_option"][
+                -1
+            ]  # its second iteration showed nothing new: 1.5 at one option
+    shown = printed(optimisation_report.duel_table(finished, optimisation_report.PER_OPTION))
+    assert " 0.000 ± 0.000 (2)" in shown  # the default was at 1.5 as well after one option
+    assert "equally many different options" in shown
+
+
 def test_without_parego_nothing_is_compared_with_it(finished):
     assert optimisation_report.duel_table([each for each in finished if each.cell.method != "parego"]) is None
 

@@ -54,7 +54,7 @@ def believing(data, functions, spread=0.7, seed=0):
         options=X,
         whitened=whitened,
         log_likelihood=log_likelihood.reshape(CHAINS, DRAWS, -1),
-        diagnostics=Diagnostics("hmc", 1.0, draws, draws, 0, 0.9, -10.0, np.zeros(4), draws, 0.1),
+        diagnostics=Diagnostics("hmc", 1.0, draws, 0, 0.9, -10.0, np.zeros(4), draws, 0.1),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 import pickle
 import threading
@@ -22,6 +23,14 @@ from choicebo.optimizer import optimizer as loop
 SPACE = cb.Space([cb.Real("a", 0, 1), cb.Real("b", 0, 1)])
 
 
+@dataclasses.dataclass
+class FakeDraws:
+    latent_dim: int
+
+    def thinned(self, _):
+        return self
+
+
 class FakeModel:
     """Fits that cost nothing, questions that depend on the model's dimensions, and looks that can be held up."""
 
@@ -32,17 +41,16 @@ class FakeModel:
         self.looks = []
         self.problem = None
         monkeypatch.setattr(ChoiceGP, "fit", self._fit)
-        monkeypatch.setattr(loop, "Belief", SimpleNamespace(of=lambda posterior: posterior))
         monkeypatch.setattr(loop, "propose", self._propose)
         monkeypatch.setattr(dimension, "revise", self._revise)
 
     @staticmethod
     def _fit(model, data, seed=0, *, progress=None, start=None):
-        return SimpleNamespace(data=data, latent_dim=model.latent_dim)
+        return SimpleNamespace(data=data, latent_dim=model.latent_dim, draws=FakeDraws(model.latent_dim))
 
     @staticmethod
-    def _propose(posterior, space, acquisitions, *, size, seed, **_):
-        points = space.sample(size, seed=seed + 7919 * posterior.latent_dim)
+    def _propose(draws, space, acquisitions, *, size, seed, **_):
+        points = space.sample(size, seed=seed + 7919 * draws.latent_dim)
         return Proposal(points, np.ones(size, bool), "ehvi", "As the model has it.")
 
     def _revise(self, data, current, *, model, posterior, seed, progress):

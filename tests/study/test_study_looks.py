@@ -28,7 +28,6 @@ class FakeModel:
         self.looks = []
         self.fits = []
         monkeypatch.setattr(ChoiceGP, "fit", lambda model, data, *_, **__: self._fit(model, data))
-        monkeypatch.setattr(loop, "Belief", SimpleNamespace(of=lambda posterior: posterior))
         monkeypatch.setattr(loop, "propose", self._propose)
         monkeypatch.setattr(dimension, "revise", self._revise)
         monkeypatch.setattr(posterior_file, "to_bytes", _to_bytes)
@@ -39,8 +38,8 @@ class FakeModel:
         return _posterior(data, model.latent_dim)
 
     @staticmethod
-    def _propose(posterior, space, acquisitions, *, size, seed, **_):
-        points = space.sample(size, seed=seed + 7919 * posterior.latent_dim)
+    def _propose(draws, space, acquisitions, *, size, seed, **_):
+        points = space.sample(size, seed=seed + 7919 * draws.latent_dim)
         return Proposal(points, np.ones(size, bool), "ehvi", "As the model has it.")
 
     def _revise(self, data, current, *, model, posterior, seed, progress):
@@ -49,8 +48,12 @@ class FakeModel:
 
 
 def _posterior(data, latent_dim):
+    draws = SimpleNamespace(thinned=lambda _: draws, latent_dim=latent_dim)
     return SimpleNamespace(
-        data=data, latent_dim=latent_dim, choice_probabilities=lambda _: {(0,): 0.5, (1,): 0.3, (2,): 0.2}
+        data=data,
+        latent_dim=latent_dim,
+        draws=draws,
+        choice_probabilities=lambda _: {(0,): 0.5, (1,): 0.3, (2,): 0.2},
     )
 
 

@@ -151,20 +151,13 @@ def _compiler() -> Iterator[Finding]:
 
 
 def _compiled() -> Iterator[Finding]:
-    """Whether the model's compiled code is there, and whether it could be stored."""
-    from choicebo._runtime import cache_folder
-    from choicebo.model import compiling
+    """Whether the model's compiled code is there, and where it is kept."""
+    from choicebo.model import compiling, native
 
-    folder = cache_folder()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        writable = os.access(folder, os.W_OK)
-    except OSError:
-        writable = False
-    there = compiling.is_compiled()
+    there, folder = compiling.is_compiled(), native.log_likelihoods.folder
     state = "there" if there else "not there yet: the first fit compiles it, which takes some ten seconds"
-    remedy = "every start compiles anew; set CHOICEBO_CACHE to a folder that can be written to"
-    yield Finding("compiled code", f"{state} ({folder})", there or writable, remedy)
+    remedy = "every start compiles anew; set NUMBA_CACHE_DIR to a folder that can be written to"
+    yield Finding("compiled code", f"{state} ({folder or 'no folder can be written to'})", folder is not None, remedy)
 
 
 def _database(address: str) -> Iterator[Finding]:

@@ -45,7 +45,7 @@ class Score:
     accuracy: dict[str, float]
     """By prediction rule."""
     seconds: float
-    """Of the fit, compilation included if it had to be compiled."""
+    """Of the fit."""
     r_hat: float
     effective_draws: float
     problems: tuple[str, ...]

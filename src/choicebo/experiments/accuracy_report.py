@@ -51,7 +51,7 @@ class Row:
     """The smallest accuracy of one repetition, by the default rule."""
     paper: float | None
     seconds: float
-    """Median over the fits, so that those that had to be compiled do not count."""
+    """Median over the fits."""
     warnings: int
     """Fits whose diagnostics complain."""
 

@@ -1,31 +1,41 @@
-"""Speed of a whole fit (hyperparameters and draws) on this machine, both samplers in the same run."""
+"""Speed of a whole fit (hyperparameters and draws) on this machine, and of the very first one."""
 
 from __future__ import annotations
 
-import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
 import time
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
 
-import jax
 import numpy as np
 from numpy.typing import NDArray
 from rich.table import Table
 
 from choicebo.choices import ChoiceData
-from choicebo.errors import ConvergenceWarning
 from choicebo.experiments.choosers import Chooser, random_sets
+from choicebo.model.engines import Engine, engine_named, question_engine
 from choicebo.model.gp import ChoiceGP
 
 Array = NDArray[np.float64]
 
-_CAPTION = (
-    "First fit: compilation included (of the same size, ess finds what it shares with hmc compiled already). "
-    "Effective draws: of the log-likelihood."
-)
+_FIRST_FITS = """
+import json, sys, time
+began = time.perf_counter()
+import choicebo as cb
+from choicebo.model.engines import question_engine
+data, model = cb.ChoiceData.from_json(sys.stdin.read()), cb.ChoiceGP(engine=question_engine("hmc"))
+marks = [time.perf_counter()]
+for _ in range(2):
+    model.fit_silently(data)
+    marks.append(time.perf_counter())
+print(json.dumps([later - earlier for earlier, later in zip([began, *marks], marks)]))
+"""
+"""Run by a new process: seconds of the imports, of the first fit and of the second one."""
 
 
 @dataclass(frozen=True)
@@ -35,37 +45,51 @@ class Case:
     engine: str
     n_choices: int
     n_options: int
+    alone: bool = False
+    """Whether draws are made up to the limits of ``ChoiceGP.fit`` used alone; else up to those of a study's question."""
     set_size: int = 5
     latent_dim: int = 2
+
+    def made(self) -> Engine:
+        """The engine with its limits."""
+        return engine_named(self.engine) if self.alone else question_engine(self.engine)
 
 
 @dataclass(frozen=True)
 class Timing:
-    """What was measured."""
+    """What was measured: medians over the repetitions unless it says otherwise."""
 
     case: Case
-    cold_seconds: float
-    """The first fit of this process, compilation included, with nothing in the compilation cache."""
     seconds: float
-    """A later fit, median over the repetitions."""
     cpu_seconds: float
-    """Processor time of a later fit, all threads, median: other work on the machine hardly changes it."""
+    """Processor time, all threads: other work on the machine hardly changes it."""
     effective_draws: float
-    """Of the log-likelihood, of that many: median over the repetitions."""
+    """Of the worst quantity watched."""
     draws: int
+    """Made by all chains together."""
     r_hat: float
     """The largest over the repetitions."""
-
-    @property
-    def seconds_per_effective_draw(self) -> float:
-        """The price of an effective draw, hyperparameters included."""
-        return self.seconds / self.effective_draws
+    converged: int
+    """Repetitions that met the limits."""
+    repetitions: int
 
 
-SMALL = Case("hmc", 100, 100)
-LARGE = Case("hmc", 300, 200)
-QUICK = (SMALL, Case("ess", 100, 100), LARGE)
-FULL = (*QUICK, Case("ess", 300, 200))
+@dataclass(frozen=True)
+class StartTiming:
+    """How long a new process takes to its first result."""
+
+    compile_seconds: float
+    """First fit with nothing compiled, the fit itself included."""
+    import_seconds: float
+    first_fit_seconds: float
+    """First fit of a later process, which loads the compiled code."""
+    fit_seconds: float
+    """Its second fit."""
+
+
+DEFAULT = tuple(Case("hmc", *size, alone=alone) for alone in (False, True) for size in ((100, 100), (300, 200)))
+QUICK = DEFAULT[:2]
+FULL = (*DEFAULT, Case("ess", 100, 100), Case("ess", 300, 200))
 
 
 def bench_data(case: Case, seed: int = 0) -> ChoiceData:
@@ -88,84 +112,92 @@ def _two_smooth_objectives(X: Array) -> Array:
 
 
 def time_fit(case: Case, repetitions: int = 3, done: Callable[[], None] | None = None) -> Timing:
-    """Time the first fit and ``repetitions`` later ones, each with its own seed; ``done()`` follows each."""
-    data, model = bench_data(case), ChoiceGP(latent_dim=case.latent_dim, engine=case.engine)
+    """Time ``repetitions`` fits, each with its own seed; ``done()`` follows each. Compile first, or the first one does."""
+    data, model = bench_data(case), ChoiceGP(latent_dim=case.latent_dim, engine=case.made())
     seconds, cpu, found = [], [], []
-    with warnings.catch_warnings(), _without_stored_programs():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # R-hat and effective draws are in the table
-        for seed in range(repetitions + 1):
-            began, cpu_began = time.perf_counter(), time.process_time()
-            diagnostics = model.fit(data, seed=seed).diagnostics
-            seconds.append(time.perf_counter() - began)
-            cpu.append(time.process_time() - cpu_began)
-            found.append(diagnostics)
-            if done is not None:
-                done()
+    for seed in range(repetitions):
+        began, cpu_began = time.perf_counter(), time.process_time()
+        found.append(model.fit_silently(data, seed=seed).diagnostics)
+        seconds.append(time.perf_counter() - began)
+        cpu.append(time.process_time() - cpu_began)
+        if done is not None:
+            done()
     return Timing(
         case=case,
-        cold_seconds=seconds[0],
-        seconds=median(seconds[1:]),
-        cpu_seconds=median(cpu[1:]),
-        effective_draws=median(each.effective_sample_size for each in found[1:]),
-        draws=found[0].draws,
-        r_hat=max(each.r_hat for each in found[1:]),
+        seconds=median(seconds),
+        cpu_seconds=median(cpu),
+        effective_draws=median(each.effective_sample_size for each in found),
+        draws=int(median(each.draws for each in found)),
+        r_hat=max(each.r_hat for each in found),
+        converged=sum(not each.problems for each in found),
+        repetitions=repetitions,
     )
 
 
-@contextlib.contextmanager
-def _without_stored_programs() -> Iterator[None]:
-    """Leave the compilation cache aside, so that a first fit is truly the first."""
-    config: Any = jax.config
-    before = config.jax_enable_compilation_cache
-    config.update("jax_enable_compilation_cache", False)
-    try:
-        yield
-    finally:
-        config.update("jax_enable_compilation_cache", before)
+def time_start(case: Case = DEFAULT[0]) -> StartTiming:
+    """Time the first fits of a process that compiles from nothing, and of one that comes later."""
+    data = bench_data(case).to_json()
+    with tempfile.TemporaryDirectory() as folder:
+        (_, compiling, _), (imports, first, second) = _first_fits(data, folder), _first_fits(data, folder)
+    return StartTiming(compiling, imports, first, second)
 
 
-def price_ratios(timings: list[Timing]) -> dict[str, float]:
-    """How many times dearer an effective draw is with ``ess`` than with ``hmc``, by the size of the data."""
-    price = {(t.case.engine, t.case.n_choices): t.seconds_per_effective_draw for t in timings}
-    return {
-        str(n_choices): price["ess", n_choices] / price["hmc", n_choices]
-        for engine, n_choices in price
-        if engine == "hmc" and ("ess", n_choices) in price
-    }
+def _first_fits(data: str, cache: str) -> list[float]:
+    """What a new process measures that keeps its compiled code in the folder ``cache``."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
+    run = subprocess.run(
+        [sys.executable, "-c", _FIRST_FITS], input=data, env=environment, capture_output=True, text=True, check=True
+    )
+    return [float(seconds) for seconds in json.loads(run.stdout)]
+
+
+def start_table(found: StartTiming) -> Table:
+    """The first fits."""
+    table = Table(title="The first fit of a process: 100 choices of 5 over 100 options", title_justify="left")
+    for heading in ("", "seconds"):
+        table.add_column(heading, justify="right" if heading else "left")
+    table.add_row("nothing compiled, once on a machine", f"{found.compile_seconds:.1f}")
+    table.add_row("compiled earlier", f"{found.first_fit_seconds:.2f}")
+    table.add_row("the second fit", f"{found.fit_seconds:.2f}")
+    table.add_row("imports before them", f"{found.import_seconds:.2f}")
+    return table
 
 
 def table(timings: list[Timing]) -> Table:
-    """The measurements, and the ratios below them."""
+    """The measurements."""
     found = Table(title="One fit: hyperparameters and draws, n_e = 2, sets of 5", title_justify="left")
     headings = (
         "engine",
+        "limits of",
         "choices",
         "options",
-        "first fit s",
         "fit s",
         "CPU s",
-        "effective draws",
+        "draws",
+        "effective",
         "R-hat",
-        "ms / effective draw",
+        "converged",
     )
     for heading in headings:
-        found.add_column(heading, justify="left" if heading == "engine" else "right")
+        found.add_column(heading, justify="left" if heading in ("engine", "limits of") else "right")
     for each in timings:
         found.add_row(
             each.case.engine,
+            "a fit alone" if each.case.alone else "a question",
             str(each.case.n_choices),
             str(each.case.n_options),
-            f"{each.cold_seconds:.1f}",
             f"{each.seconds:.2f}",
             f"{each.cpu_seconds:.2f}",
-            f"{each.effective_draws:.0f} of {each.draws}",
+            str(each.draws),
+            f"{each.effective_draws:.0f}",
             f"{each.r_hat:.2f}",
-            f"{1000 * each.seconds_per_effective_draw:.1f}",
+            f"{each.converged} of {each.repetitions}",
         )
-    ratios = [
-        f"{n_choices} choices: an effective draw costs {ratio:.1f} times as much with ess as with hmc."
-        for n_choices, ratio in price_ratios(timings).items()
-    ]
-    found.caption = "\n".join([_CAPTION, *ratios])
+    question, alone = question_engine("hmc").limits, engine_named("hmc").limits
+    found.caption = (
+        f"Draws are made until R-hat is below {question.r_hat:g} and {question.effective_draws:.0f} draws are effective "
+        f"(a question), or {alone.r_hat:g} and {alone.effective_draws:.0f} (a fit alone). Effective: of the worst quantity "
+        "watched. R-hat: the largest over the seeds; all else: medians."
+    )
     found.caption_justify = "left"
     return found

@@ -8,8 +8,8 @@ from statistics import median
 
 from rich.table import Table
 
+from choicebo.choices import ChoiceData
 from choicebo.experiments import baselines
-from choicebo.experiments.bench import Case, bench_data
 from choicebo.experiments.bench_step import StepTiming
 
 
@@ -23,12 +23,11 @@ class PeerTiming:
     seconds: float
 
 
-def time_pairwise(answers: int = 100, options: int = 100, repetitions: int = 3) -> PeerTiming:
-    """Time PairwiseGP and qEUBO on the data of :func:`choicebo.experiments.bench_step.time_step`."""
+def time_pairwise(data: ChoiceData, repetitions: int = 3) -> PeerTiming:
+    """Time PairwiseGP and qEUBO on the answers that our step was timed after."""
     baselines.require("Timing PairwiseGP")
     from choicebo.experiments.baselines import pairwise, torch_tools
 
-    data = bench_data(Case("hmc", answers, options))
     pairs = pairwise.implied_pairs([(choice.shown, choice.kept) for choice in data.choices])
     seconds = []
     for seed in range(repetitions):
@@ -36,7 +35,7 @@ def time_pairwise(answers: int = 100, options: int = 100, repetitions: int = 3) 
         with torch_tools.quiet_and_seeded(seed):
             pairwise.eubo_query(data.X, pairs, 5, seed)
         seconds.append(time.perf_counter() - began)
-    return PeerTiming("PairwiseGP + qEUBO", answers, len(pairs), median(seconds))
+    return PeerTiming("PairwiseGP + qEUBO", data.n_choices, len(pairs), median(seconds))
 
 
 def table(ours: StepTiming, peers: list[PeerTiming]) -> Table:

@@ -1,26 +1,27 @@
-"""Time of one whole step of the optimiser, in its parts: the fit, and finding the next question."""
+"""Time of one whole step of the optimiser in its parts, taken from a loop with default settings."""
 
 from __future__ import annotations
 
-import time
-import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
 from rich.table import Table
 
-from choicebo.errors import ConvergenceWarning
-from choicebo.experiments.bench import Case, bench_data
-from choicebo.optimizer import ChoiceOptimizer
-from choicebo.space import Real, Space
+from choicebo.experiments.bench_loop import Step
+
+AT = (20, 50, 100)
+AROUND = 2
+"""So many steps before and after count as well, for the median."""
 
 
 @dataclass(frozen=True)
 class StepTiming:
-    """What was measured: medians over later steps, compiled."""
+    """What was measured: medians over neighbouring steps."""
 
     answers: int
     options: int
+    """Shown by then."""
     fit_seconds: float
     question_seconds: float
     """Acquisition of the new options and choice of the known ones beside them."""
@@ -33,34 +34,27 @@ class StepTiming:
         return self.fit_seconds + self.question_seconds
 
 
-def time_step(answers: int = 100, options: int = 100, repetitions: int = 3, engine: str = "hmc") -> StepTiming:
-    """Time the question after ``answers`` answers of 5 about that many options, n_e = 2."""
-    data = bench_data(Case("hmc", answers, options))
-    space = Space([Real("a", 0.0, 1.0), Real("b", 0.0, 1.0)])
-    names = space.decode(data.X)
-    fits, questions, cpu = [], [], []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        for seed in range(repetitions + 1):
-            optimizer = ChoiceOptimizer(space, latent_dim=2, seed=seed, engine=engine)
-            for choice in data.choices:
-                optimizer.add([names[i] for i in choice.shown], [choice.shown.index(i) for i in choice.kept])
-            began, cpu_began = time.perf_counter(), time.process_time()
-            optimizer.fit()
-            fitted = time.perf_counter()
-            optimizer.ask()
-            questions.append(time.perf_counter() - fitted)
-            fits.append(fitted - began)
-            cpu.append(time.process_time() - cpu_began)
-    return StepTiming(answers, options, median(fits[1:]), median(questions[1:]), median(cpu[1:]))
-
-
-def table(timings: list[StepTiming]) -> Table:
-    """The measurements."""
-    found = Table(title="One step of the optimiser: from an answer to the next question, n_e = 2", title_justify="left")
-    for heading in ("answers", "options", "fit s", "question s", "step s", "CPU s"):
-        found.add_column(heading, justify="right")
-    for each in timings:
-        parts = (each.fit_seconds, each.question_seconds, each.seconds, each.cpu_seconds)
-        found.add_row(str(each.answers), str(each.options), *(f"{part:.2f}" for part in parts))
+def timings(steps: Sequence[Step], at: Sequence[int] = AT) -> list[StepTiming]:
+    """The steps after so many answers each; those are left out that the loop did not reach."""
+    found = []
+    for answers in at:
+        near = [step for step in steps if abs(step.answers - answers) <= AROUND and step.fit is not None]
+        if any(step.answers == answers for step in near):
+            fits = [step.fit.seconds for step in near if step.fit is not None]
+            rest = [step.wait - seconds for step, seconds in zip(near, fits, strict=True)]
+            options = next(step.options for step in near if step.answers == answers)
+            cpu = median(step.cpu_seconds for step in near)
+            found.append(StepTiming(answers, options, median(fits), median(rest), cpu))
     return found
+
+
+def table(found: Sequence[StepTiming]) -> Table:
+    """The measurements."""
+    title = "One step of the optimiser, as the default has it: from an answer to the next question"
+    shown = Table(title=title, title_justify="left")
+    for heading in ("answers", "options", "fit s", "question s", "step s", "CPU s"):
+        shown.add_column(heading, justify="right")
+    for each in found:
+        parts = (each.fit_seconds, each.question_seconds, each.seconds, each.cpu_seconds)
+        shown.add_row(str(each.answers), str(each.options), *(f"{part:.2f}" for part in parts))
+    return shown

@@ -81,7 +81,6 @@ def measure(task: str, n_choices: int, seed: int, max_dim: int = MAX_DIM) -> dic
         "stopped_at": stop,
         "best_of_all": selection.best,
         "largest_score": max(selection.scores, key=lambda n: selection.scores[n].elpd),
-        "unreliable": {str(n): len(score.unreliable) for n, score in selection.scores.items()},
     }
 
 

@@ -43,7 +43,7 @@ def groups(finished: Sequence[Done]) -> dict[tuple[str, int], list[dict[str, Any
 def table(finished: Sequence[Done]) -> Table:
     """One row for each latent dimension of each data set, means over the repetitions; the paper's figures in brackets."""
     found = Table(title="Number of latent dimensions", title_justify="left")
-    headings = ("g", "N", "n_e", "elpd", "accuracy", "by mean", "selected", "k-hat", "refits", "s")
+    headings = ("g", "N", "n_e", "elpd", "accuracy", "by mean", "selected", "k-hat", "refits", "poor", "s")
     for heading in headings:
         found.add_column(heading, justify="left" if heading == "g" else "right", no_wrap=heading != "selected")
     for (task, n_choices), results in groups(finished).items():
@@ -65,14 +65,15 @@ def table(finished: Sequence[Done]) -> Table:
                 picked + (f" ({PAPER_SELECTED[task, n_choices]})" if at == 0 and papers else ""),
                 f"{median(row['worst_khat'] for row in rows):.2f}",
                 f"{fmean(row['refits'] for row in rows):.1f}",
+                _mean_unreliable(rows),
                 f"{median(row['seconds'] for row in rows):.1f}",
             )
         found.add_section()
     found.caption = (
         "In brackets: the paper's. elpd: leave-one-out score ± its standard error. Accuracy: by the default rule; by mean: by "
         "the Pareto set of the posterior mean. Selected: the smallest dimension that no larger one beats by over one standard "
-        "error. k-hat: the worst of a data set, median over repetitions; refits: fits without a choice; s: seconds of fit and "
-        "score."
+        "error. k-hat: the worst of a data set, median over repetitions; refits: fits without a choice; poor: choices whose "
+        "k-hat is too large for their score to be trusted and that were not refitted; s: seconds of fit and score."
     )
     found.caption_justify = "left"
     return found
@@ -116,6 +117,12 @@ def _models(finished: Sequence[Done]) -> list[Done]:
 
 def _accuracy(result: dict[str, Any], n_e: int, rule: str = PREDICTION_RULES[0]) -> float:
     return float(result["accuracy"][str(n_e)][rule])
+
+
+def _mean_unreliable(rows: Sequence[dict[str, Any]]) -> str:
+    """Choices whose score is not to be trusted; rows stored by older releases do not say how many."""
+    known = [row["unreliable"] for row in rows if "unreliable" in row]
+    return f"{fmean(known):.1f}" if known else "?"
 
 
 def _mean_and_error(values: Sequence[float]) -> str:

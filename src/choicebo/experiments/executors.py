@@ -60,7 +60,7 @@ def in_this_process(work: Work, cells: Sequence[Cell]) -> Outcomes:
 def in_processes(work: Work, cells: Sequence[Cell], jobs: int) -> Outcomes:
     """Several cells at once on this machine, in the order in which they end."""
     limit_blas_threads()  # worker processes inherit the environment
-    # A worker that has grown by the programs it compiled is replaced by a new one, which loads them; no cell is lost.
+    # joblib replaces a worker that has grown; no cell is lost.
     warnings.filterwarnings("ignore", "A worker stopped while some jobs were given", UserWarning)
     pool = joblib.Parallel(
         n_jobs=jobs,

@@ -60,11 +60,11 @@ def final_table(finished: Sequence[Done]) -> Table:
 def duel_table(finished: Sequence[Done], measure: str = PER_ITERATION) -> Table | None:
     """Methods that see only choices against Oracle-ParEGO, repetition by repetition; ``None`` if there are none.
 
-    By iterations the ends are compared, however many new options a method showed on the way; by options all have had
-    as many as ParEGO had iterations.
+    By iterations the ends are compared, however many new options a method showed on the way. By options both curves are
+    read at the same number of different options: the shorter curve's, which is ParEGO's where it asks for an option again.
     """
-    ends = {(d.cell.task, d.cell.method, d.cell.repetition): _end(d, measure) for d in finished}
-    names = [m.name for m in METHODS.values() if not m.sees_values and any(m.name == key[1] for key in ends)]
+    found = {(d.cell.task, d.cell.method, d.cell.repetition): d.result[measure] for d in finished}
+    names = [m.name for m in METHODS.values() if not m.sees_values and any(m.name == key[1] for key in found)]
     equal = "iterations" if measure == PER_ITERATION else "new options"
     title = f"Difference to Oracle-ParEGO after equally many {equal} (negative: ahead of it)"
     table = Table(title=title, title_justify="left")
@@ -76,9 +76,9 @@ def duel_table(finished: Sequence[Done], measure: str = PER_ITERATION) -> Table 
         row = []
         for name in names:
             pairs = [
-                end - ends[task, ORACLE, repetition]
-                for (problem, method, repetition), end in ends.items()
-                if (problem, method) == (task, name) and (task, ORACLE, repetition) in ends
+                _difference(curve, found[task, ORACLE, repetition])
+                for (problem, method, repetition), curve in found.items()
+                if (problem, method) == (task, name) and (task, ORACLE, repetition) in found
             ]
             row.append(f"{Mean.of(pairs)} ({len(pairs)})" if pairs else "")
         if any(row):
@@ -86,13 +86,16 @@ def duel_table(finished: Sequence[Done], measure: str = PER_ITERATION) -> Table 
     table.caption = (
         "Mean ± standard error of paired differences from the same start (repetitions). The paper prints curves only."
     )
+    if measure == PER_OPTION:
+        table.caption += " Of each pair, both are taken where they had evaluated equally many different options."
     table.caption_justify = "left"
     return table if table.row_count else None
 
 
-def _end(done: Done, measure: str) -> float:
-    curve, iterations = done.result[measure], len(done.result[PER_ITERATION]) - 1
-    return float(curve[min(iterations, len(curve) - 1)])
+def _difference(ours: Sequence[float], theirs: Sequence[float]) -> float:
+    """Ours minus theirs at the end of the shorter curve."""
+    last = min(len(ours), len(theirs)) - 1
+    return float(ours[last] - theirs[last])
 
 
 def time_table(finished: Sequence[Done]) -> Table:

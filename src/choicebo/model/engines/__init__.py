@@ -36,6 +36,8 @@ __all__ = [
 
 QUESTION = Limits(r_hat=1.05, effective_draws=200.0)
 """Enough for the next question of a study."""
+_WORK_OF_A_QUESTION = 12_000
+"""Draws of each chain times choices, at the most: nobody waits for the last digit of a question."""
 
 
 def question_engine(name: str) -> Engine:
@@ -46,7 +48,7 @@ def question_engine(name: str) -> Engine:
     """
     engine = engine_named(name)
     if isinstance(engine, Hamiltonian):
-        return dataclasses.replace(engine, limits=QUESTION, groups=1)
+        return dataclasses.replace(engine, limits=QUESTION, groups=1, most_work=_WORK_OF_A_QUESTION)
     return dataclasses.replace(engine, limits=QUESTION) if isinstance(engine, Elliptical) else engine
 
 

@@ -156,6 +156,8 @@ class Hamiltonian:
     """Draws are made until these are met, ..."""
     most_draws: int = 400
     """... up to so many of each chain."""
+    most_work: int | None = None
+    """Where given, a chain makes no more draws than this divided by the number of choices: many of them take longer."""
     draws: int = 10
     """Of each chain, before the limits are first looked at, and between two looks."""
     groups: int = 2
@@ -215,6 +217,7 @@ class Hamiltonian:
         step = float(np.mean([sampler.log_step for sampler in samplers]))
         for sampler in samplers:
             sampler.log_step = step
+        most = self.most_draws if self.most_work is None else min(self.most_draws, self.most_work // likelihood.choices)
         while True:
             list(in_parallel(lambda sampler: sampler.draw(self.draws), samplers))
             quantities = np.concatenate([sampler.quantities() for sampler in samplers], axis=1)
@@ -223,8 +226,8 @@ class Hamiltonian:
                 least_effective(quantities) >= self.limits.effective_draws
                 and worst_r_hat(quantities) <= self.limits.r_hat
             )
-            report("drawing", 1.0 if done else min(0.99, 0.7 + 0.3 * made / self.most_draws))
-            if done or made + self.draws > self.most_draws:
+            report("drawing", 1.0 if done else min(0.99, 0.7 + 0.3 * made / most))
+            if done or made + self.draws > most:
                 break
         whitened = np.concatenate([sampler.chains_first() for sampler in samplers])
         return Fit(
@@ -285,14 +288,17 @@ class Sampler:
 
     def warm_up(self, learn_mass: bool = True) -> None:
         """Transitions that tune the step size, and the mass matrix once the chains have left the Gaussian they started from."""
+        third, tuned = self._engine.warm_up // 3, 0
         for number in range(self._engine.warm_up):
-            if number in (self._engine.warm_up // 3, 2 * self._engine.warm_up // 3):
+            if number in (third, 2 * third):
                 self._put_in_order()
-            if learn_mass and number == self._engine.warm_up // 3:
+            if learn_mass and number == third:
                 self._target = self._target.with_mass(np.moveaxis(self._chains.v, 2, 0))
+                tuned = 0  # another matrix, another step
             done, size = self._move()
             suited = np.log(size) + step_correction(float(done.acceptance.mean()), self._engine.target_acceptance)
-            self.log_step += (suited - self.log_step) / max(number - 2, 1)
+            self.log_step += (suited - self.log_step) / max(tuned - 2, 1)
+            tuned += 1
 
     def _put_in_order(self) -> None:
         """Latent dimensions in the order of the best mode.
