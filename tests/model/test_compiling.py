@@ -13,6 +13,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 from pathlib import Path
 
 import numba
@@ -186,6 +187,7 @@ class Recorded:
         return self.stored
 
     def compile(self) -> None:
+        time.sleep(0.02)  # others may come meanwhile
         self.events.append("load" if self.stored else "compile")
 
 

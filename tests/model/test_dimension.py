@@ -218,6 +218,13 @@ def test_the_dimension_does_not_swing_while_the_scores_are_close(monkeypatch):
     assert revise(data, 2, max_dim=2).latent_dim == 2
 
 
+def test_one_dimension_fewer_is_taken_where_it_scores_as_well(monkeypatch):
+    level = scores([-1, -2, -3], [-1, -2, -3])
+    monkeypatch.setattr(dimension, "_scored", lambda data, n_e, *_: (None, level[n_e]))
+    assert revise(person(two), 2, max_dim=2).latent_dim == 1
+    assert revise(person(two), 1, max_dim=2).latent_dim == 1
+
+
 def test_few_answers_never_ask_for_more_than_two_dimensions(monkeypatch):
     tried = []
     level = scores([-9] * 10, [-1] * 10, [-1] * 10)

@@ -321,6 +321,12 @@ def test_one_finalist_begins_at_the_hyperparameters_that_are_given(monkeypatch):
     assert len(began) == 3
 
 
+def test_independent_objectives_start_uncoupled():
+    start = HyperPrior().centre(1, 2)._replace(coupling=np.array([[0.0, 0.0], [3.0, 0.0]]))
+    posterior = fit(Variational(finalists=1), small_problem(), start=start, correlated=False)
+    np.testing.assert_array_equal(posterior.correlations, np.eye(2))
+
+
 def test_a_bound_that_failed_never_wins():
     course = variational._Course.__new__(variational._Course)
     course.trace = [-3.0, float("nan")]
