@@ -123,12 +123,12 @@ def run(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
         for answers in range(questions):
-            earlier, warned = optimizer.fitted, len(caught)
+            warned = len(caught)
             began, cpu_began = time.perf_counter(), time.process_time()
             query = optimizer.ask()
             wait, cpu = time.perf_counter() - began, time.process_time() - cpu_began
-            fitted = optimizer.fitted
-            diagnostics = None if fitted is None or fitted is earlier else fitted.diagnostics
+            fitted = optimizer.fitted  # anew for every answer, once the model asks
+            diagnostics = None if fitted is None else fitted.diagnostics
             issued = sum(issubclass(each.category, ConvergenceWarning) for each in caught[warned:])
             shown = 0 if fitted is None else len(fitted.options)
             steps.append(Step(answers, wait, cpu, shown, diagnostics, issued))
