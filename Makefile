@@ -16,7 +16,9 @@ run: $(VENV)/.installed-web
 	test -e out/palette.db || $(BIN)/choicebo example palette out/palette.db
 	$(BIN)/choicebo serve out/palette.db
 
+# The model is compiled once, before two processes would do so at the same time.
 test: $(VENV)/.installed-dev
+	$(BIN)/python -c 'from choicebo.model.compiling import prepare; prepare()'
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile
 
 test-slow: $(VENV)/.installed-dev
