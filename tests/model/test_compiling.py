@@ -180,8 +180,8 @@ def test_several_processes_at_once_do_not_disturb_each_other(processes):
 class Recorded:
     """An entry that only remembers what was asked of it."""
 
-    def __init__(self, events: list[str], stored: bool = False) -> None:
-        self.events, self.stored = events, stored
+    def __init__(self, events: list[str], stored: bool = False, later: bool = False) -> None:
+        self.events, self.stored, self.later = events, stored, later
 
     def is_stored(self) -> bool:
         return self.stored
@@ -244,6 +244,33 @@ def test_a_process_that_cannot_be_started_does_no_harm(entry, monkeypatch):
     compiling.start()
     compiling.prepare()
     assert entry.events == ["compile"]
+
+
+def test_what_a_first_fit_does_without_is_compiled_by_another_process(entry, monkeypatch):
+    later = Recorded([], later=True)
+    monkeypatch.setattr(compiling, "_entries", lambda: [entry, later])
+    monkeypatch.setattr(subprocess, "Popen", Background(later))
+    compiling.prepare()
+    assert (entry.events, later.events) == (["compile"], ["start"])
+
+
+def test_everything_is_compiled_here_where_there_can_be_no_other_process(entry, monkeypatch):
+    def refused(*_, **__):
+        raise OSError("no more processes")
+
+    later = Recorded([], later=True)
+    monkeypatch.setattr(compiling, "_entries", lambda: [entry, later])
+    monkeypatch.setattr(subprocess, "Popen", refused)
+    compiling.prepare()
+    assert (entry.events, later.events) == (["compile"], ["compile"])
+
+
+@pytest.mark.parametrize("only_later", [False, True])
+def test_a_process_that_compiles_leaves_nothing_to_others(entry, monkeypatch, only_later):
+    later = Recorded([], later=True)
+    monkeypatch.setattr(compiling, "_entries", lambda: [entry, later])
+    compiling.compile_all(later=only_later)
+    assert (entry.events, later.events) == ([] if only_later else ["compile"], ["compile"])
 
 
 def test_stored_code_is_loaded_without_a_word(entry, caplog):

@@ -42,7 +42,10 @@ def _entries() -> list[Entry]:
 
 
 def prepare(report: Callable[[str], None] | None = None) -> None:
-    """Load the compiled code, or compile it once. ``report`` is told if there is something to wait for."""
+    """Load the compiled code, or compile it once. ``report`` is told if there is something to wait for.
+
+    What a first fit does without is left to another process, so that nobody waits for it.
+    """
     global _ready
     if _ready:
         return
@@ -55,9 +58,20 @@ def prepare(report: Callable[[str], None] | None = None) -> None:
                 report(MESSAGE)
             if _process is not None:
                 _process.wait()
+        helper = None
+        if any(each.later and not each.is_stored() for each in _entries()):
+            helper = _spawn("from choicebo.model.compiling import compile_all; compile_all(later=True)")
         for each in _entries():
-            each.compile()
+            if not each.later or helper is None:
+                each.compile()
         _ready = True
+
+
+def compile_all(later: bool) -> None:
+    """Compile everything here, or only what a first fit does without."""
+    for each in _entries():
+        if each.later or not later:
+            each.compile()
 
 
 def start() -> None:
@@ -66,8 +80,13 @@ def start() -> None:
     with _lock:
         if _ready or _process is not None:
             return
-        command = [sys.executable, "-c", "from choicebo.model.compiling import prepare; prepare()"]
-        with contextlib.suppress(OSError):  # whoever needs the code first compiles it then
-            _process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-            )
+        # If there can be no process, whoever needs the code first compiles it then.
+        _process = _spawn("from choicebo.model.compiling import compile_all; compile_all(later=False)")
+
+
+def _spawn(program: str) -> subprocess.Popen[bytes] | None:
+    """Run a program in another process; None if there can be none."""
+    quiet = subprocess.DEVNULL
+    with contextlib.suppress(OSError):
+        return subprocess.Popen([sys.executable, "-c", program], stdin=quiet, stdout=quiet, stderr=quiet)
+    return None

@@ -18,8 +18,9 @@ entries: list[Entry] = []
 class Entry:
     """A compiled function that Python calls; it is loaded or compiled when first needed."""
 
-    def __init__(self, function: Callable[..., Any], signature: Any) -> None:
+    def __init__(self, function: Callable[..., Any], signature: Any, later: bool = False) -> None:
         self._function, self.signature = function, signature
+        self.later = later
         self._dispatcher: Any = None
         self._ready, self._lock = False, threading.Lock()
         self.__doc__ = function.__doc__
@@ -90,6 +91,6 @@ def inlined(function: Callable[..., Any]) -> Any:
     return numba.njit(inline="always", **_OPTIONS)(function)
 
 
-def entry(signature: Any) -> Callable[[Callable[..., Any]], Entry]:
-    """A compiled function that Python calls, with the types of its arguments."""
-    return lambda function: Entry(function, signature)
+def entry(signature: Any, later: bool = False) -> Callable[[Callable[..., Any]], Entry]:
+    """A compiled function that Python calls, with the types of its arguments; ``later``: a first fit does without it."""
+    return lambda function: Entry(function, signature, later)

@@ -734,7 +734,7 @@ def _subset_probabilities(y, table, points, weights, x, exponent, tail, products
                         table[code, l] *= terms[0, l]
 
 
-@entry(types.void(_lanes3, types.int32[::1], types.int64[::1], types.int64, _floats, _floats, _lanes2))
+@entry(types.void(_lanes3, types.int32[::1], types.int64[::1], types.int64, _floats, _floats, _lanes2), later=True)
 def log_masses(latent, members, offsets, most, points, weights, masses):
     """Logarithm of Theorem 1's mass over all non-empty subsets of each set shown, ``masses: (choices, LANES)``.
 
