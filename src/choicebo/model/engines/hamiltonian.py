@@ -37,6 +37,8 @@ _DIVERGED = 1000.0
 """An energy error beyond this means that the integration failed."""
 _LONG_SHARE, _LONG = 0.2, 3.0
 """One trajectory in five is three times as long: a few choices leave side modes, and short ones hardly lead out of them."""
+_FEWEST_DRAWS = 60
+"""Draws of each chain that ``most_work`` always allows."""
 _KEPT = 640
 """Draws that the posterior holds at the most, of both groups of chains together; more were only needed to converge."""
 
@@ -217,7 +219,9 @@ class Hamiltonian:
         step = float(np.mean([sampler.log_step for sampler in samplers]))
         for sampler in samplers:
             sampler.log_step = step
-        most = self.most_draws if self.most_work is None else min(self.most_draws, self.most_work // likelihood.choices)
+        most = self.most_draws
+        if self.most_work is not None:
+            most = min(most, max(_FEWEST_DRAWS, self.most_work // likelihood.choices))
         while True:
             list(in_parallel(lambda sampler: sampler.draw(self.draws), samplers))
             quantities = np.concatenate([sampler.quantities() for sampler in samplers], axis=1)
