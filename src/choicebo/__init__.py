@@ -15,7 +15,7 @@ _HOME = {
     "ChoiceData": "choicebo.choices",
     "ChoiceGP": "choicebo.model.gp",
     "ChoiceOptimizer": "choicebo.optimizer",
-    "Query": "choicebo.optimizer",
+    "Question": "choicebo.history",
     "Posterior": "choicebo.model.posterior",
     "choice_log_likelihood": "choicebo.model.likelihood",
     "select_latent_dim": "choicebo.model.dimension",

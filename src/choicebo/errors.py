@@ -19,6 +19,41 @@ class SpaceError(InvalidInput):
     """A space, parameter, constraint or catalogue that cannot be offered to anybody."""
 
 
+class StudyError(InvalidInput):
+    """Something was asked of a study or a loop that it cannot do; the message says what it can."""
+
+
+class StudyNotFoundError(StudyError):
+    """There is no study of that name, or the name is needed to tell several apart."""
+
+
+class StudyExistsError(StudyError):
+    """A study of that name is there already."""
+
+
+class UnknownRaterError(StudyError):
+    """Nobody of that name answers this study."""
+
+
+class AlreadyAnsweredError(StudyError):
+    """Another answer to the question is stored."""
+
+    def __init__(self, message: str, question: int, kept: tuple[int, ...] | None) -> None:
+        super().__init__(message)
+        self.question = question
+        """The id of the question."""
+        self.kept = kept
+        """The positions kept in the stored answer; None if it was skipped."""
+
+
+class StorageError(ChoiceboError):
+    """The database cannot be reached, read or written, or is not one of choicebo."""
+
+
+class SchemaVersionError(StorageError):
+    """The database was made by an older or a newer choicebo."""
+
+
 class NumericalError(ChoiceboError, ArithmeticError):
     """A computation failed although its input was valid; the message names a remedy."""
 

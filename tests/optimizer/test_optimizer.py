@@ -8,7 +8,10 @@ from hypothesis import strategies as st
 
 import choicebo as cb
 from choicebo.errors import DataError, InvalidInput
-from choicebo.optimizer.log import Told
+from choicebo.acquisition import Thompson
+from choicebo.history import OWNER, rules
+from choicebo.model.engines import Laplace
+from choicebo.optimizer import Settings
 
 warnings.filterwarnings("ignore", category=cb.ConvergenceWarning)
 
@@ -74,16 +77,16 @@ class TestBeginning:
         for _ in range(8):
             query = opt.ask()
             shown = [option["a"] for option, new in zip(query.options, query.new, strict=True) if new]
-            assert [marks[name] for name in query.strategy.split("+")] == shown
+            assert [marks[name] for name in query.found_by] == shown
             orders.add(query.strategy)
         assert {"ehvi+variation", "variation+ehvi"} <= orders
 
     def test_who_found_what_survives_a_restart(self):
         opt = answered(8)
-        found = opt._found_by(["ehvi", "variation"])
+        found = opt.situation.found_by(["ehvi", "variation"])
         assert sum(map(len, found.values())) == sum(sum(q.new) for q in opt.queries if q.latent_dim is not None)
         restored = cb.ChoiceOptimizer.from_dict(opt.to_dict())
-        assert {name: rows.tolist() for name, rows in restored._found_by(["ehvi", "variation"]).items()} == {
+        assert {name: rows.tolist() for name, rows in restored.situation.found_by(["ehvi", "variation"]).items()} == {
             name: rows.tolist() for name, rows in found.items()
         }
 
@@ -232,7 +235,7 @@ class TestResume:
             elif act == "add":
                 opt.add([{"a": 0, "b": 0}, {"a": 1, "b": seed / 100}], [1])
             elif act == "undo":
-                if any(entry["kind"] != "ask" for entry in opt.to_dict()["log"]):
+                if any(event["kind"] != "question" for event in opt.to_dict()["log"]):
                     opt.undo()
             elif opt.open_queries:
                 query = opt.open_queries[0]
@@ -248,8 +251,12 @@ class TestResume:
             lambda d: d.update(format="something"),
             lambda d: d.update(version=99),
             lambda d: d["log"].append({"kind": "dance"}),
-            lambda d: d["log"].append({"kind": "tell", "query": 77, "kept": [0]}),
+            lambda d: d["log"].append({"position": 3, "kind": "answer", "target": 77, "kept": [0]}),
+            lambda d: d["log"].append({"position": 3, "kind": "answer", "target": 1, "kept": [0]}),
+            lambda d: d["log"].append({**d["log"][0], "position": 3}),
             lambda d: d["log"].append(dict(d["log"][0])),
+            lambda d: d["log"][1].update(kept=[9]),
+            lambda d: d["options"][0].update(a=7),
             lambda d: d["settings"].update(colour="red"),
         ],
     )
@@ -258,6 +265,45 @@ class TestResume:
         damage(record)
         with pytest.raises(InvalidInput):
             cb.ChoiceOptimizer.from_dict(record)
+
+    def test_a_record_of_the_first_release_goes_on(self):
+        def query(number, options, strategy):
+            return {
+                "id": number,
+                "options": options,
+                "reason": "So.",
+                "new": [True, True],
+                "strategy": strategy,
+                "latent_dim": 2,
+            }
+
+        pairs = [[{"a": 0.1 * n, "b": 0.5}, {"a": 0.5, "b": 0.1 * n}] for n in range(3)]
+        look = {"answers": 1, "latent_dim": 1, "reason": "so", "used_from": 2}
+        older = {
+            "format": "choicebo-optimizer",
+            "version": 1,
+            "space": SPACE.to_dict(),
+            "settings": {"seed": 3},
+            "next_id": 3,
+            "log": [
+                {"kind": "ask", "query": query(1, pairs[0], "ehvi+variation")},
+                {"kind": "tell", "query": 1, "kept": [1]},
+                {"kind": "add", "shown": pairs[2], "kept": [0]},
+                {"kind": "ask", "query": query(2, pairs[1], "sobol")},
+            ],
+            "latent_dim_history": [look],
+        }
+        opt = cb.ChoiceOptimizer.from_dict(json.loads(json.dumps(older)))
+        assert [q.found_by for q in opt.queries] == [("ehvi", "variation"), ("sobol",)]
+        assert (opt.n_answers, opt.latent_dim, opt.latent_dim_history) == (2, 1, (look,))
+        assert [q.id for q in opt.open_queries] == [2]
+        assert opt.situation.choices == ((tuple(pairs[0]), (1,)), (tuple(pairs[2]), (0,)))
+        assert cb.ChoiceOptimizer.from_dict(opt.to_dict()).to_dict() == opt.to_dict()
+        for damage in (lambda d: d.pop("log"), lambda d: d["log"].append({"kind": "dance"})):
+            damaged = json.loads(json.dumps(older))
+            damage(damaged)
+            with pytest.raises(InvalidInput):
+                cb.ChoiceOptimizer.from_dict(damaged)
 
     def test_something_else_entirely_is_refused(self):
         with pytest.raises(DataError, match="format"):
@@ -273,11 +319,11 @@ class TestResults:
         assert run.pareto_set(threshold=1.1)
 
     def test_the_posterior_is_fitted_once_for_the_same_answers(self, run):
-        assert run.posterior is run.posterior
+        assert run.posterior() is run.posterior()
 
     def test_before_the_first_answer_nothing_is_known(self):
         opt = optimizer()
-        assert opt.posterior is None
+        assert opt.posterior() is None
         assert opt.data is None
         assert opt.pareto_set() == []
 
@@ -331,13 +377,29 @@ class TestSettings:
             {"seed": -1},
             {"kernel": "cubic"},
             {"engine": "steam"},
-            {"colour": "red"},
             {"baseline": {"a": 7, "b": 0}},
         ],
     )
     def test_what_makes_no_sense_is_refused(self, wrong):
         with pytest.raises(InvalidInput):
             cb.ChoiceOptimizer(SPACE, **wrong)
+
+    def test_an_unknown_setting_is_refused(self):
+        with pytest.raises(InvalidInput, match="no setting 'colour'"):
+            cb.ChoiceOptimizer(SPACE, colour="red")
+
+    def test_settings_and_keywords_exclude_each_other(self):
+        assert cb.ChoiceOptimizer(SPACE, Settings(query_size=4)).settings.query_size == 4
+        with pytest.raises(InvalidInput, match="not both"):
+            cb.ChoiceOptimizer(SPACE, Settings(), seed=2)
+
+    def test_engine_and_acquisition_may_be_objects(self):
+        opt = answered(4, engine=Laplace(), acquisition=Thompson(name="mine"))
+        query = opt.ask()
+        assert query.found_by == ("mine", "mine")
+        assert query.options != answered(4, engine="laplace", acquisition="ehvi").ask().options
+        with pytest.raises(InvalidInput, match="cannot be stored"):
+            opt.to_dict()
 
     def test_something_that_is_no_space_is_refused(self):
         with pytest.raises(InvalidInput, match="Space or a Catalogue"):
@@ -351,34 +413,39 @@ class TestSettings:
         assert len(places) > 1
 
 
+def ask_stand_in(opt):
+    question = opt.situation.stand_in()
+    opt._state.apply(rules.ask(opt._state, question, OWNER, None, 0, 0))
+    return question
+
+
 class TestStandIn:
     def test_it_needs_no_model_and_brings_as_many_new_options_as_the_model_would(self, run, monkeypatch):
-        monkeypatch.setattr(run, "fit", lambda **_: pytest.fail("a model was fitted"))
+        monkeypatch.setattr(cb.ChoiceGP, "fit", lambda *_, **__: pytest.fail("a model was fitted"))
         seen = {str(option) for query in run.queries for option in query.options}
-        query = run.ask(stand_in=True)
+        query = run.situation.stand_in()
         assert (query.strategy, query.latent_dim, len(query.options)) == ("stand-in", None, 5)
         assert [str(option) not in seen for option in query.options] == list(query.new)
         assert sum(query.new) == run.settings.new_per_query
 
     def test_known_options_in_it_were_kept_when_last_shown(self, run):
         last = {}
-        for entry in run.log:
-            if isinstance(entry, Told):
-                for at, option in enumerate(run.queries[entry.query - 1].options):
-                    last[str(option)] = at in entry.kept
-        query = run.ask(stand_in=True)
+        for options, kept in run.situation.choices:
+            for at, option in enumerate(options):
+                last[str(option)] = at in kept
+        query = run.situation.stand_in()
         known = [str(o) for o, is_new in zip(query.options, query.new, strict=True) if not is_new]
         assert len(known) == 3
         assert all(last[option] for option in known)
 
     def test_a_restored_run_asks_the_same_one(self, run):
         again = cb.ChoiceOptimizer.from_dict(run.to_dict())
-        assert again.ask(stand_in=True) == run.ask(stand_in=True)
+        assert again.situation.stand_in() == run.situation.stand_in()
 
     def test_stand_ins_in_a_row_bring_different_options(self, run):
         shown = []
         for _ in range(4):
-            query = run.ask(stand_in=True)
+            query = ask_stand_in(run)
             shown += [str(o) for o, is_new in zip(query.options, query.new, strict=True) if is_new]
             run.tell(query, choose(query))
         assert len(set(shown)) == len(shown) == 8
@@ -386,7 +453,7 @@ class TestStandIn:
     def test_where_everything_was_shown_it_is_made_of_known_options(self):
         opt = answered(2, space=SMALL, initial_queries=2)
         for _ in range(3):
-            query = opt.ask(stand_in=True)
+            query = ask_stand_in(opt)
             opt.tell(query, [0])
         assert len({str(option) for option in query.options}) == 5
         assert not any(query.new)
@@ -396,9 +463,9 @@ class TestStandIn:
         today = {"a": 0.5, "b": 0.5}
         opt = optimizer(baseline=today, initial_queries=1)
         opt.tell(opt.ask(), [])
-        query = opt.ask(stand_in=True)
+        query = opt.situation.stand_in()
         assert len(query.options) == 5
         assert today not in query.options
 
     def test_before_the_model_takes_over_nothing_stands_in_for_it(self):
-        assert optimizer().ask(stand_in=True) == optimizer().ask()
+        assert optimizer().situation.stand_in() == optimizer().ask()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 from study_helpers import SPACE
 
-from choicebo.study import Study, StudyError, compute
+from choicebo.optimizer import situation as compute
+from choicebo.study import Study, StudyError
 
 SETTINGS = {"engine": "laplace", "latent_dim": 2, "query_size": 4, "initial_queries": 2, "seed": 3}
 
@@ -20,12 +23,12 @@ def study(tmp_path):
         yield study
 
 
-def never(*_):
+def never(*_, **__):
     pytest.fail("the model was used")
 
 
 def test_a_stand_in_needs_no_model_and_is_stored_like_any_question(study, monkeypatch):
-    for name in ("next_query", "fit"):
+    for name in ("next_question", "fit"):
         monkeypatch.setattr(compute, name, never)
     asked = study.ask(stand_in=True)
     assert study.ask(stand_in=True) == study.ask() == asked
@@ -58,14 +61,13 @@ def test_the_same_record_leads_to_the_same_stand_in_and_to_the_same_question_aft
 
 def test_a_question_of_the_model_that_comes_late_is_asked_next(study, monkeypatch):
     study.prepare()
-    computed = study._planner.next_query(study._planner.asking_state(study._ledger.read(), "owner"))["query"]
-    before = study._ledger.read().position
+    before, computed = study._late[None]
     study.add([{"temperature": 160, "minutes": 10}, {"temperature": 170, "minutes": 11}], [0], rater="ann")
-    monkeypatch.setattr(compute, "next_query", never)
+    monkeypatch.setattr(compute, "next_question", never)
     asked = study.ask(stand_in=True)
-    assert list(asked.options) == computed["options"]
+    assert asked.options == computed.options
     assert asked.latent_dim == 2
-    assert study._ledger.read().entries[-1].asked.known_until == before  # the record says what it was computed from
+    assert asked.known_until == before == study.get_question(3).known_until  # the record says what it was computed from
     assert study.ask("ann", stand_in=True).strategy == "stand-in"  # nobody is asked the same
 
 
@@ -85,25 +87,18 @@ def test_what_was_computed_from_an_answer_that_no_longer_counts_is_not_asked(stu
 
 
 def test_the_look_at_the_latent_dimensions_that_a_late_question_brings_is_kept(study, monkeypatch):
-    computed = compute.next_query
+    computed, look = compute.next_question, {"answers": 2, "latent_dim": 2, "reason": "so"}
 
-    def looked(*arguments):
-        return {**computed(*arguments), "latent_dim_history": [{"answers": 2, "latent_dim": 2, "reason": "so"}]}
+    def looked(*arguments, **options):
+        question, posterior = computed(*arguments, **options)
+        return dataclasses.replace(question, looks=(look,)), posterior
 
-    monkeypatch.setattr(compute, "next_query", looked)
+    monkeypatch.setattr(compute, "next_question", looked)
     study.prepare()
     study.add([{"temperature": 160, "minutes": 10}, {"temperature": 170, "minutes": 11}], [0], rater="ann")
     study.ask(stand_in=True)
     study.ask("ann", stand_in=True)
-    checks = [entry.asked.latent_dim_history for entry in study._ledger.read().entries if entry.asked]
-    assert [len(looks) for looks in checks] == [0, 0, 1, 1]
-
-
-def test_a_known_model_foresees_the_answer_to_a_stand_in(study, monkeypatch):
-    study.posterior()
-    asked = study.ask(stand_in=True)
-    monkeypatch.setattr(compute, "fit", never)
-    assert study.prepare_ahead(asked, 2) == 2
+    assert [len(question.looks) for question in study.questions()] == [0, 0, 1, 1]
 
 
 def test_another_question_and_a_stand_in_exclude_each_other(study):

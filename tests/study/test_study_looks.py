@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
@@ -15,8 +16,8 @@ import choicebo as cb
 from choicebo.acquisition.propose import Proposal
 from choicebo.model import dimension
 from choicebo.model.gp import ChoiceGP
-from choicebo.optimizer import optimizer as loop
-from choicebo.study import Study, compute, posterior_file
+from choicebo.optimizer import situation as compute
+from choicebo.study import Study, posterior_store
 
 SETTINGS = {"query_size": 3, "initial_queries": 2, "seed": 3}
 
@@ -28,10 +29,10 @@ class FakeModel:
         self.looks = []
         self.fits = []
         monkeypatch.setattr(ChoiceGP, "fit", lambda model, data, *_, **__: self._fit(model, data))
-        monkeypatch.setattr(loop, "propose", self._propose)
+        monkeypatch.setattr(compute, "propose", self._propose)
         monkeypatch.setattr(dimension, "revise", self._revise)
-        monkeypatch.setattr(posterior_file, "to_bytes", _to_bytes)
-        monkeypatch.setattr(posterior_file, "from_bytes", _from_bytes)
+        monkeypatch.setattr(posterior_store, "to_bytes", _to_bytes)
+        monkeypatch.setattr(posterior_store, "from_bytes", _from_bytes)
 
     def _fit(self, model, data):
         self.fits.append(data.n_choices)
@@ -57,13 +58,13 @@ def _posterior(data, latent_dim):
     )
 
 
-def _to_bytes(posterior, history):
-    return json.dumps([posterior.data.to_json(), posterior.latent_dim, history]).encode()
+def _to_bytes(posterior):
+    return json.dumps([posterior.data.to_json(), posterior.latent_dim]).encode()
 
 
 def _from_bytes(content):
-    data, latent_dim, history = json.loads(content)
-    return _posterior(cb.ChoiceData.from_json(data), latent_dim), history
+    data, latent_dim = json.loads(content)
+    return _posterior(cb.ChoiceData.from_json(data), latent_dim)
 
 
 @pytest.fixture
@@ -77,19 +78,25 @@ def study(tmp_path, model):
         yield study
 
 
-def answer(study, n, ahead=None):
+def answer(study, n):
     asked = []
     for _ in range(n):
         question = study.ask()
-        if ahead is not None:
-            study.prepare_ahead(question, ahead)
         study.tell(question, [question.number % 3])
         asked.append(question)
     return asked
 
 
-def never(*_):
+def never(*_, **__):
     pytest.fail("it was computed again")
+
+
+def wait_until(true):
+    for _ in range(600):
+        if true():
+            return
+        time.sleep(0.01)
+    pytest.fail("it never came")
 
 
 def test_a_study_asks_what_the_loop_in_memory_asks(study):
@@ -97,42 +104,28 @@ def test_a_study_asks_what_the_loop_in_memory_asks(study):
     for question in answer(study, 15):
         query = opt.ask()
         opt.tell(query, [query.id % 3])
-        assert (list(question.options), question.latent_dim) == (query.options, query.latent_dim)
+        assert (question.options, question.latent_dim, question.looks) == (query.options, query.latent_dim, query.looks)
     assert study.status(insight=False).answers == 15
-    history = [entry.asked.latent_dim_history for entry in study._ledger.read().entries if entry.asked]
-    assert history[-1] == [dict(check) for check in opt.latent_dim_history]
-    assert [(look["answers"], look["used_from"]) for look in history[-1]] == [(8, 9), (12, 13)]
+    assert [(look["answers"], look["used_from"]) for look in question.looks] == [(8, 9), (12, 13)]
 
 
-def test_it_is_computed_ahead_once_and_the_question_that_needs_it_finds_it(study, model, monkeypatch):
-    plain = [list(question.options) for question in answer(study, 8)]
+def test_it_is_begun_when_the_question_is_asked_and_the_one_that_needs_it_finds_it(study, model, monkeypatch):
+    answer(study, 8)
     question = study.ask()
-    assert model.looks == []
-    study.prepare_ahead(question, 3)
-    assert model.looks == [(8, True)]  # with the posterior of the question, and not once for each foreseen answer
-    monkeypatch.setattr(compute, "look", never)
+    wait_until(lambda: model.looks == [(8, True)])  # with the posterior of the question
+    monkeypatch.setattr(compute.Situation, "look", never)
     study.tell(question, [2])
-    found = study.ask()
-    assert found.latent_dim == 3
-    assert list(found.options) not in plain
+    assert study.ask().latent_dim == 3
 
 
-def test_what_was_prepared_ahead_changes_no_question(study, tmp_path):
-    with Study.create(tmp_path / "other.db", "bread", SPACE, **SETTINGS) as other:
-        ahead, without = answer(study, 15, ahead=2), answer(other, 15)
-    assert [(q.options, q.latent_dim) for q in ahead] == [(q.options, q.latent_dim) for q in without]
-
-
-def test_restored_elsewhere_without_the_cache_the_same_question_follows(study, model, tmp_path):
-    answer(study, 9, ahead=1)
+def test_restored_elsewhere_without_what_is_known_the_same_question_follows(study, model, tmp_path):
+    answer(study, 9)
     with Study.import_json(tmp_path / "copy.db", study.export_json()) as copy:
         assert copy.ask().options == study.ask().options
     assert model.looks == [(8, True), (8, False)]
 
 
-def test_a_question_that_needs_a_look_under_way_waits_for_it_instead_of_computing_it_again(study, model, monkeypatch):
-    answer(study, 8)
-    question = study.ask()
+def test_an_executor_computes_it_once_and_whoever_needs_it_waits_for_it(model, tmp_path, monkeypatch):
     begun, go, computed = threading.Event(), threading.Event(), compute.look
 
     def slow(*arguments):
@@ -141,14 +134,15 @@ def test_a_question_that_needs_a_look_under_way_waits_for_it_instead_of_computin
         return computed(*arguments)
 
     monkeypatch.setattr(compute, "look", slow)
-    with ThreadPoolExecutor(2) as threads:
-        ahead = threads.submit(study.prepare_ahead, question, 1)
+    with ThreadPoolExecutor(2) as pool, ThreadPoolExecutor(1) as person:
+        study = Study.create(tmp_path / "pool.db", "bread", SPACE, executor=pool, **SETTINGS)
+        answer(study, 8)
+        question = study.ask()
         assert begun.wait(60)
         study.tell(question, [0])
-        asked = threads.submit(study.ask)
+        asked = person.submit(study.ask)
         go.set()
         assert asked.result(60).latent_dim == 3
-        ahead.result(60)
     assert [answers for answers, _ in model.looks] == [8]
 
 
@@ -177,5 +171,5 @@ def test_an_undone_answer_takes_the_look_back(study):
 
 def test_questions_without_a_model_do_not_look(tmp_path, model):
     with Study.create(tmp_path / "study.db", "bread", SPACE, acquisition="sobol", query_size=3) as study:
-        answer(study, 10, ahead=1)
+        answer(study, 10)
     assert model.looks == []

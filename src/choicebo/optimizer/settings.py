@@ -5,10 +5,16 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from choicebo.errors import InvalidInput
 from choicebo.space import Option
+
+if TYPE_CHECKING:
+    from choicebo.acquisition import Acquisition
+    from choicebo.model.engines import Engine
+    from choicebo.model.gp import ChoiceGP
+    from choicebo.space import Searchable
 
 BASELINES = ("random", "sobol")
 """Strategies without a model."""
@@ -29,9 +35,10 @@ class Settings:
 
     latent_dim: int | str = "auto"
     """Number of hidden objectives, or "auto": chosen by leave-one-out accuracy as answers come in."""
-    acquisition: str = "default"
+    acquisition: str | Acquisition = "default"
     """"default", "ucb", "ehvi", "thompson", "scalarised_thompson", "variation", "information", "random" or "sobol"; several,
-    joined by "+", share the new options, and one that finds little leaves more of them to the last."""
+    joined by "+", share the new options, and one that finds little leaves more of them to the last. Or an acquisition of your
+    own."""
     query_size: int = 5
     """How many options are shown at once."""
     seed: int = 0
@@ -44,7 +51,7 @@ class Settings:
     companions: str = COMPANIONS
     """How known options are chosen: "dominated" (most probably beaten by the new ones) or "informative"."""
     kernel: str = "matern32"
-    engine: str = "hmc"
+    engine: str | Engine = "hmc"
     lapse: float = 0.01
     correlated: bool = False
     """Whether hidden objectives may be correlated. That predicts better with a hundred answers and more; with the few dozens of a
@@ -74,8 +81,6 @@ class Settings:
             )
         if self.companions not in rules:
             raise InvalidInput(f"companions is {self.companions!r}; give one of {', '.join(map(repr, rules))}")
-        if not isinstance(self.engine, str):
-            raise InvalidInput("engine must be a name here, so that a run can be saved; see ChoiceGP for the names")
         ChoiceGP(kernel=self.kernel, engine=self.engine, lapse=self.lapse, correlated=self.correlated)
 
     @property
@@ -84,6 +89,8 @@ class Settings:
         from choicebo.acquisition import ACQUISITIONS
 
         given = self.acquisition
+        if not isinstance(given, str) and hasattr(given, "score"):
+            return (given.name,)
         names = DEFAULT if given == "default" else tuple(given.split("+")) if isinstance(given, str) else ()
         accepted = ("default", *ACQUISITIONS, *BASELINES)
         unknown = [name for name in names if name not in ACQUISITIONS and name not in BASELINES]
@@ -94,6 +101,35 @@ class Settings:
                 'joined by "+"'
             )
         return names
+
+    @property
+    def acquisition_objects(self) -> tuple[Acquisition, ...]:
+        """What finds new options with the model."""
+        from choicebo.acquisition import ACQUISITIONS
+
+        if not isinstance(self.acquisition, str):
+            return (self.acquisition,)
+        return tuple(ACQUISITIONS[name] for name in self.acquisitions)
+
+    def model(self, latent_dim: int) -> ChoiceGP:
+        """The model with so many latent dimensions."""
+        from choicebo.model.engines import question_engine
+        from choicebo.model.gp import ChoiceGP
+
+        engine = question_engine(self.engine) if isinstance(self.engine, str) else self.engine
+        return ChoiceGP(
+            latent_dim, kernel=self.kernel, engine=engine, lapse=self.lapse, correlated=self.correlated
+        )
+
+    def checked(self, space: Searchable) -> Settings:
+        """The same for the options of a space, which must be fit to be asked about."""
+        from choicebo.space import Searchable
+
+        if not isinstance(space, Searchable):
+            raise InvalidInput(f"space is a {type(space).__name__}; give a Space or a Catalogue")
+        if space.size < 2:
+            raise InvalidInput("the space holds a single option; a choice needs at least two")
+        return self if self.baseline is None else dataclasses.replace(self, baseline=space.validate(self.baseline))
 
     def first_queries(self, dim: int) -> int:
         """Space-filling questions in a space of ``dim`` cube columns."""
@@ -109,7 +145,10 @@ class Settings:
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-compatible record of all settings."""
-        return {**dataclasses.asdict(self), "baseline": None if self.baseline is None else dict(self.baseline)}
+        for name in ("acquisition", "engine", "kernel"):
+            if not isinstance(getattr(self, name), str):
+                raise InvalidInput(f"{name} is an object and cannot be stored; give its name where a loop is to be kept")
+        return {**vars(self), "baseline": None if self.baseline is None else dict(self.baseline)}
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Settings:

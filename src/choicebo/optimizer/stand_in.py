@@ -17,7 +17,7 @@ STRATEGY = "stand-in"
 _MEANWHILE = "The model is still thinking about the last answers; meanwhile,"
 
 
-def stand_in(
+def stand_in_options(
     space: Searchable,
     answers: Sequence[tuple[Array, tuple[int, ...]]],
     *,

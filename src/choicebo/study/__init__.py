@@ -1,25 +1,34 @@
 """The loop, kept: a study in a database, for weeks and for several people."""
 
-from choicebo.study.errors import (
-    AlreadyAnswered,
+from choicebo.errors import (
+    AlreadyAnsweredError,
     SchemaVersionError,
     StorageError,
     StudyError,
-    StudyExists,
-    StudyNotFound,
-    UnknownRater,
+    StudyExistsError,
+    StudyNotFoundError,
+    UnknownRaterError,
 )
-from choicebo.study.records import OWNER, Answer, Past, Question, Rater, StudyInfo
+from choicebo.history import OWNER, Answer, Question
+from choicebo.study.records import Rater, StudyInfo
 from choicebo.study.schema import upgrade
 from choicebo.study.status import Status, Surprise
 from choicebo.study.storage import Storage
 from choicebo.study.study import Study
 
+# As they were called in 0.1.
+AlreadyAnswered, StudyExists, StudyNotFound, UnknownRater, Past = (
+    AlreadyAnsweredError,
+    StudyExistsError,
+    StudyNotFoundError,
+    UnknownRaterError,
+    Answer,
+)
+
 __all__ = [
     "OWNER",
-    "AlreadyAnswered",
+    "AlreadyAnsweredError",
     "Answer",
-    "Past",
     "Question",
     "Rater",
     "SchemaVersionError",
@@ -28,10 +37,10 @@ __all__ = [
     "StorageError",
     "Study",
     "StudyError",
-    "StudyExists",
+    "StudyExistsError",
     "StudyInfo",
-    "StudyNotFound",
+    "StudyNotFoundError",
     "Surprise",
-    "UnknownRater",
+    "UnknownRaterError",
     "upgrade",
 ]

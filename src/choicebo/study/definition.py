@@ -13,8 +13,8 @@ import sqlalchemy as sa
 from choicebo.errors import InvalidInput
 from choicebo.space import Catalogue, Space, from_dict
 from choicebo.space.study_file import QUESTION, Show, StudyFile, read
-from choicebo.study.errors import StudyError
-from choicebo.study.log import now
+from choicebo.errors import StudyError
+from choicebo.study.event_store import now
 from choicebo.study.tables import StudyRow
 
 MODES = ("together", "separate")
@@ -82,7 +82,7 @@ def define(
     **settings: Any,
 ) -> Definition:
     """A new study; the settings are those of ``ChoiceOptimizer``."""
-    from choicebo.optimizer import ChoiceOptimizer
+    from choicebo.optimizer import Settings
 
     if not isinstance(space, (Space, Catalogue)):
         raise InvalidInput(f"space is a {type(space).__name__}: give a Space or a Catalogue.")
@@ -91,9 +91,7 @@ def define(
     if shown.file is not None:
         # The study stands on its own: the drawing comes along, and its file may go.
         shown = Show(shown.kind, template=shown.text(where or Path()))
-    if settings.get("baseline") is not None:
-        settings["baseline"] = space.validate(settings["baseline"])
-    complete = ChoiceOptimizer(space, **settings).settings.to_dict()
+    complete = Settings.from_dict(settings).checked(space).to_dict()
     return Definition(name, space, question, shown, where, raters, complete, now())
 
 

@@ -6,13 +6,13 @@ import difflib
 import hashlib
 import secrets
 from collections.abc import Iterable
+from datetime import UTC, datetime
 
 import sqlalchemy as sa
 
-from choicebo.study.errors import StudyError, UnknownRater
-from choicebo.study.log import now
-from choicebo.study.records import OWNER, Rater
-from choicebo.study.replay import Replay
+from choicebo.errors import StudyError, UnknownRaterError
+from choicebo.history import OWNER, State
+from choicebo.study.records import Rater
 from choicebo.study.tables import RaterRow, StudyRow, TokenRow
 
 _LONGEST = 200
@@ -31,19 +31,18 @@ def names(connection: sa.Connection, study_id: int) -> tuple[str, ...]:
     return tuple(row.name for row in rows)
 
 
-def resolve(given: str | None, known: Iterable[str]) -> str:
-    """The rater of that name; the owner if none is given."""
-    name = OWNER if given is None else given
+def resolve(name: str, known: Iterable[str]) -> str:
+    """The rater of that name, who must be known."""
     if name in known:
         return name
     near = difflib.get_close_matches(str(name), list(known), n=1)
     hint = f"did you mean {near[0]!r}?" if near else "add_rater() adds somebody."
-    raise UnknownRater(f"There is no rater {name!r} in this study: {hint}")
+    raise UnknownRaterError(f"There is no rater {name!r} in this study: {hint}")
 
 
 def insert(connection: sa.Connection, study_id: int, name: str) -> int:
     """Store a rater; the id."""
-    row = {"study_id": study_id, "name": name, "created_at": now()}
+    row = {"study_id": study_id, "name": name, "created_at": datetime.now(UTC)}
     found = connection.execute(sa.insert(RaterRow).values(row).returning(RaterRow.id)).scalar()
     assert found is not None
     return found
@@ -55,7 +54,7 @@ def issue_token(connection: sa.Connection, study_id: int, name: str) -> str:
         sa.select(RaterRow.id).where(RaterRow.study_id == study_id, RaterRow.name == name)
     ).scalar_one()
     token = secrets.token_urlsafe(24)
-    connection.execute(sa.insert(TokenRow).values(rater_id=rater_id, hash=_hash(token), created_at=now()))
+    connection.execute(sa.insert(TokenRow).values(rater_id=rater_id, hash=_hash(token), created_at=datetime.now(UTC)))
     return token
 
 
@@ -78,7 +77,7 @@ def of_token(connection: sa.Connection, token: str) -> tuple[int, str, str] | No
     return (found.study_id, found.study, found.name) if latest == found.id else None
 
 
-def describe(connection: sa.Connection, study_id: int, state: Replay) -> tuple[Rater, ...]:
+def describe(connection: sa.Connection, study_id: int, state: State) -> tuple[Rater, ...]:
     """Everybody who may answer, in the order in which they came."""
     rows = connection.execute(
         sa.select(RaterRow.name, RaterRow.created_at, sa.func.count(TokenRow.id).label("tokens"))
@@ -87,15 +86,14 @@ def describe(connection: sa.Connection, study_id: int, state: Replay) -> tuple[R
         .group_by(RaterRow.id, RaterRow.name, RaterRow.created_at)
         .order_by(RaterRow.id)
     )
-    seen = {act.rater: act.at for act in state.acts()}
     return tuple(
         Rater(
             name=row.name,
             created_at=row.created_at,
-            answers=len(state.counting(row.name)),
-            open_questions=len(state.open_threads(row.name)),
+            answers=state.n_answers(row.name),
+            open_questions=len(state.open_questions(row.name)),
             has_token=row.tokens > 0,
-            last_seen=seen.get(row.name),
+            last_seen=next((act.at for act in state.latest_acts(row.name)), None),
         )
         for row in rows
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from choicebo.study.errors import SchemaVersionError, StorageError
+from choicebo.errors import SchemaVersionError, StorageError
 from choicebo.study.storage import Storage
 
 VERSION_TABLE = "choicebo_version"

@@ -8,7 +8,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from choicebo.space import Option
-from choicebo.study.records import Past, Question, Rater
+from choicebo.history import Answer, Question
+from choicebo.study.records import Rater
 
 if TYPE_CHECKING:
     from choicebo.insight import StopAdvice
@@ -24,7 +25,7 @@ _CANDIDATES = 128
 class Surprise:
     """An answer that the others do not lead one to expect."""
 
-    past: Past
+    past: Answer
     probability: float
     """How probable it was, given all other answers."""
     expected: tuple[int, ...]
@@ -83,7 +84,7 @@ def describe(study: Study, rater: str | None, fitted: ChoiceOptimizer | None) ->
         options_shown=len(shown),
         prepared=study.is_ready(rater),
     )
-    posterior = None if fitted is None else fitted.posterior
+    posterior = None if fitted is None else fitted.known_posterior
     if fitted is None or posterior is None:
         return plain
     return dataclasses.replace(
@@ -107,7 +108,7 @@ def advise(study: Study, posterior: Posterior, questions: tuple[Question, ...]) 
     return stop_advice(posterior, candidates, question=asked)
 
 
-def _surprising(posterior: Posterior, answers: list[Past]) -> tuple[Surprise, ...]:
+def _surprising(posterior: Posterior, answers: list[Answer]) -> tuple[Surprise, ...]:
     """The answers worth a second look; ``answers`` are those of the model, in its order."""
     from choicebo.insight import surprises
 
@@ -118,7 +119,7 @@ def _surprising(posterior: Posterior, answers: list[Past]) -> tuple[Surprise, ..
     )
 
 
-def _shown(past: tuple[Past, ...], questions: tuple[Question, ...]) -> list[tuple[Option, ...]]:
+def _shown(past: tuple[Answer, ...], questions: tuple[Question, ...]) -> list[tuple[Option, ...]]:
     return [act.options for act in past] + [question.options for question in questions]
 
 

@@ -19,7 +19,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from sqlalchemy.pool import NullPool
 
-from choicebo.study.errors import StorageError, StudyError
+from choicebo.errors import StorageError, StudyError
 
 BUSY_SECONDS = 60
 """How long a transaction waits for another process that is writing."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import functools
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from datetime import datetime
@@ -11,28 +12,32 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import sqlalchemy as sa
 
+from choicebo.errors import StudyError, StudyExistsError, StudyNotFoundError
+from choicebo.history import OWNER, Answer, Event, Question, State, rules
+from choicebo.history.events import option_key
 from choicebo.space import Catalogue, Option, Space
 from choicebo.space.study_file import QUESTION, Show, StudyFile
-from choicebo.study import asking, checks, definition, log, raters, schema, study_json, transfer
-from choicebo.study.cache import Cache
+from choicebo.study import definition, event_store, raters, schema, study_json, transfer
 from choicebo.study.definition import Definition
-from choicebo.study.errors import StudyError, StudyExists, StudyNotFound
-from choicebo.study.ledger import Ledger
-from choicebo.study.log import Entry
-from choicebo.study.planner import Planner
-from choicebo.study.records import OWNER, Answer, Past, Question, Rater, StudyInfo
-from choicebo.study.replay import replay
+from choicebo.study.event_store import EventStore, now
+from choicebo.study.posterior_store import PosteriorStore
+from choicebo.study.records import Rater, StudyInfo
 from choicebo.study.status import Status, describe
 from choicebo.study.storage import Storage
-from choicebo.study.tables import Base, StudyRow
+from choicebo.study.tables import Base, LogRow, RaterRow, StudyRow
 
 if TYPE_CHECKING:
     from choicebo.choices import ChoiceData
     from choicebo.model.engines.base import ProgressCallback
     from choicebo.model.posterior import Posterior
     from choicebo.optimizer import ChoiceOptimizer, ParetoOption
+    from choicebo.optimizer.learner import Learner
+    from choicebo.optimizer.situation import Situation
 
 Address = str | Path | Storage
+
+_PATIENCE = 3
+"""How often a question is computed anew because answers came in meanwhile, before it is asked as it is."""
 
 
 class Study:
@@ -59,9 +64,13 @@ class Study:
         self._owns = owns
         self._id = study_id
         self._what = what
-        self._ledger = Ledger(storage, study_id, what.name)
-        self._cache = Cache(storage, study_id)
-        self._planner = Planner(what, self._cache, executor)
+        self._events = EventStore(storage, study_id, what.name)
+        self._posteriors = PosteriorStore(storage, study_id, what.settings)
+        self._executor = executor
+        self._situations: dict[str | None, tuple[int, Situation]] = {}
+        """Of everybody together and of single raters, each at a position of the history."""
+        self._late: dict[str | None, tuple[int, Question]] = {}
+        """The model's latest question, and what it was computed from, should it come too late to be asked in its turn."""
 
     # ---- where studies live
 
@@ -111,10 +120,10 @@ class Study:
             rows = {row.name: row for row in connection.execute(sa.select(StudyRow.__table__).order_by(StudyRow.id))}
         if name is None:
             if len(rows) != 1:
-                raise StudyNotFound(f"{storage} holds {len(rows)} studies: give the name of one. {_there_are(rows)}")
+                raise StudyNotFoundError(f"{storage} holds {len(rows)} studies: give the name of one. {_there_are(rows)}")
             name = next(iter(rows))
         if name not in rows:
-            raise StudyNotFound(f"There is no study {name!r} in {storage}. {_there_are(rows)}")
+            raise StudyNotFoundError(f"There is no study {name!r} in {storage}. {_there_are(rows)}")
         return cls(storage, rows[name].id, definition.load(rows[name]), executor=executor, owns=owns)
 
     @classmethod
@@ -132,7 +141,7 @@ class Study:
                     row.name,
                     row.question,
                     row.created_at,
-                    len(replay(log.read_since(connection, row.id, 0)).counting()),
+                    _count_answers(connection, row.id),
                     len(raters.names(connection, row.id)),
                 )
                 for row in rows
@@ -144,8 +153,8 @@ class Study:
     @classmethod
     def delete(cls, url: Address, name: str) -> None:
         """Remove a study with everything in it, for good."""
-        with cls.open(url, name) as study, study._storage.write() as connection:
-            log.lock(connection, study._id)
+        with cls.open(url, name) as study, study._events.writing() as writer:
+            connection = writer.connection
             # From the leaves to the root: PostgreSQL does not look ahead when it cascades.
             for table in reversed(Base.metadata.sorted_tables):
                 if "study_id" in table.columns:
@@ -157,10 +166,10 @@ class Study:
         cls, url: Address, source: str | Path, *, name: str | None = None, executor: Executor | None = None
     ) -> Study:
         """A new study from what :meth:`export_json` wrote, given as text or path; all of it or nothing."""
-        what, people, entries = study_json.loads(transfer.text_of(source))
+        what, people, events = study_json.loads(transfer.text_of(source))
         if name is not None:
             what = replace(what, name=name)
-        return cls._create(url, what, executor, people, entries)
+        return cls._create(url, what, executor, people, events)
 
     @classmethod
     def of_token(cls, url: Address, token: str) -> tuple[str, str] | None:
@@ -179,19 +188,19 @@ class Study:
         what: Definition,
         executor: Executor | None,
         people: Iterable[str] = (OWNER,),
-        entries: Sequence[Entry] = (),
+        events: Sequence[Event] = (),
     ) -> Study:
         storage, owns = _storage(url)
         schema.create(storage)
         with storage.write() as connection:
             if connection.execute(sa.select(StudyRow.id).where(StudyRow.name == what.name)).first() is not None:
-                raise StudyExists(
+                raise StudyExistsError(
                     f"There is a study {what.name!r} in {storage} already: open it, or give another name."
                 )
             study_id = definition.insert(connection, what)
             for person in people:
                 raters.insert(connection, study_id, person)
-            log.append(connection, study_id, entries)
+            event_store.append(connection, study_id, events)
         return cls(storage, study_id, what, executor=executor, owns=owns)
 
     def close(self) -> None:
@@ -275,27 +284,89 @@ class Study:
         With ``stand_in`` nobody waits for the model: if its question is not there, one that it computed for a moment ago is
         asked, or one that needs no model.
         """
-        name, seed = self._ledger.rater(rater), self.settings["seed"]
-        if not stand_in:
-            return asking.ask(self._ledger, self._planner, name, seed, another, progress)
-        if another:
+        if stand_in and another:
             raise StudyError("Another question and a stand-in cannot be asked for together: leave out one of the two.")
-        return asking.ask_at_once(self._ledger, self._planner, name, seed)
+        name = self._events.rater(rater)
+        share, attempt = self._asked_from(name), 0
+        while True:
+            with self._events.reading() as state:
+                waiting = state.open_questions(name)
+                if waiting and not another:
+                    return waiting[0]
+                situation, before, last = self._situation(state, share), state.position, state.last(share)
+            if stand_in:
+                question, known_until = self._at_once(situation, share, before)
+            else:
+                question, known_until = self._learner.question(situation, progress), before
+            with self._events.writing() as writer:
+                state = writer.state
+                waiting = state.open_questions(name)
+                if waiting and not another:
+                    return waiting[0]
+                # Answers that came in meanwhile make the question a little out of date. A question does more: asking the one
+                # that was computed beside it could be asking the same twice.
+                since = _since(state, before, share)
+                patient = not stand_in and attempt < _PATIENCE
+                if state.last(share) == last or (not patient and is_still_new(question, since)):
+                    event = rules.ask(state, question, name, now(), known_until, self._what.settings["seed"])
+                    writer.append(event)
+                    situation = self._situation(state, share)
+                    break
+            attempt += 1
+        self._learner.look_ahead(situation)
+        assert event.question is not None
+        return event.question
+
+    def _at_once(self, situation: Situation, share: str | None, position: int) -> tuple[Question, int]:
+        """A question without waiting for the model, and the position until which the history was known to it."""
+        if self._learner.has_question(situation):
+            return self._learner.question(situation), position
+        known_until, late = self._late.get(share, (position, None))
+        if late is not None and situation.needs_model and known_until < position:
+            with self._events.reading() as state:
+                since = _since(state, known_until, share)
+            if is_still_new(late, since):
+                # Of two looks at the number of latent dimensions the later one holds.
+                looks = max(late.looks, situation.looks, key=lambda known: known[-1]["answers"] if known else 0)
+                return replace(late, looks=looks), known_until
+        return situation.stand_in(), position
+
+    def prepare(self, rater: str | None = None, *, progress: ProgressCallback | None = None) -> None:
+        """Compute the next question without asking it, so that :meth:`ask` returns at once."""
+        name = self._events.rater(rater)
+        share = self._asked_from(name)
+        with self._events.reading() as state:
+            if state.open_questions(name):
+                return
+            situation, position = self._situation(state, share), state.position
+        question = self._learner.question(situation, progress)
+        if situation.needs_model:
+            self._late[share] = position, question
 
     def open_question(self, rater: str | None = None) -> Question | None:
         """What :meth:`ask` returns if it need not compute a new question; else None."""
-        state, name = self._ledger.read(), self._ledger.rater(rater)
-        waiting = state.open_threads(name)
-        return state.question(waiting[0]) if waiting else None
+        name = self._events.rater(rater)
+        with self._events.reading() as state:
+            waiting = state.open_questions(name)
+        return waiting[0] if waiting else None
 
     def is_ready(self, rater: str | None = None) -> bool:
         """Whether :meth:`ask` would return at once."""
-        state, name = self._ledger.read(), self._ledger.rater(rater)
-        return bool(state.open_threads(name)) or self._planner.is_prepared(self._planner.asking_state(state, name))
+        name = self._events.rater(rater)
+        with self._events.reading() as state:
+            if state.open_questions(name):
+                return True
+            situation = self._situation(state, self._asked_from(name))
+        return self._learner.has_question(situation)
 
     def needs_model(self, rater: str | None = None) -> bool:
         """Whether the next question is computed with the model; the first ones of a study are not."""
-        return self._planner.needs_model(self._planner.asking_state(self._ledger.read(), self._ledger.rater(rater)))
+        from choicebo.optimizer import Settings
+
+        name = self._events.rater(rater)
+        with self._events.reading() as state:
+            answers = state.n_answers(self._asked_from(name))
+        return Settings.from_dict(self._what.settings).needs_model(answers, self.space.dim)
 
     def tell(
         self,
@@ -313,49 +384,120 @@ class Study:
         """
         if kept is None:
             raise StudyError("kept is None: give a list of positions, or use skip().")
-        no_baseline = self._what.baseline is None
-        return self._ledger.act(
-            question, rater, kept, seconds=seconds, correction=correction, empty_is_skip=no_baseline
-        )
+        return self._act(question, kept, rater=rater, seconds=seconds, correction=correction)
 
     def skip(self, question: Question | int, *, rater: str | None = None) -> Answer:
         """Leave a question unanswered for good."""
-        return self._ledger.act(question, rater, None)
+        return self._act(question, None, rater=rater)
 
-    def undo(self, n: int = 1, rater: str | None = None) -> tuple[Past, ...]:
+    def _act(self, question: Question | int, kept: Iterable[int] | None, **how: Any) -> Answer:
+        empty_is_skip = self._what.baseline is None
+        with self._events.writing() as writer:
+            event = rules.answer(writer.state, question, kept, at=now(), empty_is_skip=empty_is_skip, **how)
+            repeated = event.position <= writer.state.position
+            if not repeated:
+                writer.append(event)
+            return writer.state.answer(event, repeated)
+
+    def undo(self, n: int = 1, rater: str | None = None) -> tuple[Answer, ...]:
         """Take back the rater's latest ``n`` answers, skips, additions or imports; their questions are open again."""
-        return self._ledger.undo(n, self._ledger.rater(rater))
+        if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+            raise StudyError(f"n is {n!r}: give a whole number of at least 1.")
+        name = self._events.rater(rater)
+        with self._events.writing() as writer:
+            undone: list[int] = []
+            for count in range(n):
+                events = rules.undo(writer.state, name, now())
+                if not events:
+                    raise StudyError(f"{n} cannot be taken back: {name!r} has {count or 'nothing'} to undo.")
+                writer.append(*events)
+                undone += [event.target or 0 for event in reversed(events)]
+            return tuple(writer.state.answer(writer.state.events[position]) for position in undone)
 
-    def retract(self, answer: Answer | Past | int) -> None:
+    def retract(self, answer: Answer | int) -> None:
         """Hide an answer from the model; it stays in the history and can be restored."""
-        self._ledger.amend(answer, "retraction")
+        self._amend(answer, "retraction")
 
-    def restore(self, answer: Answer | Past | int) -> None:
+    def restore(self, answer: Answer | int) -> None:
         """Let a retracted answer count again."""
-        self._ledger.amend(answer, "restoration")
+        self._amend(answer, "restoration")
+
+    def _amend(self, answer: Answer | int, kind: Literal["retraction", "restoration"]) -> None:
+        with self._events.writing() as writer:
+            event = rules.amend(writer.state, answer.id if isinstance(answer, Answer) else answer, kind, now())
+            if event is not None:
+                writer.append(event)
 
     def add(self, shown: Sequence[Any], kept: Iterable[int], *, rater: str | None = None) -> Answer:
         """A choice made elsewhere: ``kept`` are positions in ``shown``."""
-        choice = checks.addition(self.space, shown, kept)
-        return self._ledger.add([choice], self._ledger.rater(rater))[0]
+        return self._add([rules.choice_made_elsewhere(self.space, shown, kept)], rater)[0]
 
-    def questions(self, open_only: bool = False, rater: str | None = None) -> tuple[Question, ...]:
-        """The questions asked so far, in order."""
-        state, name = self._ledger.read(), self._share(rater)
-        found = (state.question(thread) for thread in state.by_number.values() if name in (None, thread.start.rater))
-        return tuple(question for question in found if question.is_open or not open_only)
+    def _add(self, choices: Sequence[rules.Added], rater: str | None) -> list[Answer]:
+        name = self._events.rater(rater)
+        with self._events.writing() as writer:
+            events = rules.add(writer.state, choices, name, now())
+            writer.append(*events)
+            return [writer.state.answer(event) for event in events]
 
-    def get_question(self, number: int) -> Question:
-        """The question of that number."""
-        state = self._ledger.read()
-        return state.question(self._ledger.thread(state, number))
-
-    # ---- what is known
+    # ---- what happened
 
     @property
     def n_answers(self) -> int:
         """Answers and additions that count."""
-        return len(self._ledger.read().counting())
+        return self.count_answers()
+
+    def count_answers(self, rater: str | None = None) -> int:
+        """Answers and additions that count, of one rater if named."""
+        with self._events.reading() as state:
+            return state.n_answers(rater)
+
+    @property
+    def learned_until(self) -> int:
+        """Changes whenever what there is to learn from does."""
+        with self._events.reading() as state:
+            return state.learned_until
+
+    def questions(self, open_only: bool = False, rater: str | None = None) -> tuple[Question, ...]:
+        """The questions asked so far, in order."""
+        name = self._share(rater)
+        with self._events.reading() as state:
+            if open_only:
+                return tuple(state.open_questions(name))
+            found = (state.question(id) for id in state.questions)
+            return tuple(question for question in found if name in (None, question.rater))
+
+    def get_question(self, id: int) -> Question:
+        """The question of that id."""
+        with self._events.reading() as state:
+            return state.question(rules.asked_id(state, id))
+
+    def history(self, rater: str | None = None) -> tuple[Answer, ...]:
+        """Every answer, skip and addition as it looked, oldest first."""
+        name = self._share(rater)
+        with self._events.reading() as state:
+            return tuple(state.answer(act) for act in state.acts(name))
+
+    def latest(self, rater: str | None = None, *, start: int = 0, stop: int | None = 1) -> tuple[Answer, ...]:
+        """Some of the answers, skips and additions that were not undone, newest first."""
+        name = self._share(rater)
+        with self._events.reading() as state:
+            return tuple(state.answer(act) for act in state.latest_acts(name, start, stop))
+
+    def count_latest(self, rater: str | None = None) -> int:
+        """How many answers, skips and additions were not undone."""
+        name = self._share(rater)
+        with self._events.reading() as state:
+            return state.n_acts(name)
+
+    def get_answer(self, id: int) -> Answer:
+        """The answer, skip or addition of that id."""
+        with self._events.reading() as state:
+            act = state.events.get(id)
+            if act is None or not act.is_act:
+                raise StudyNotFoundError(f"There is no answer {id!r} here.")
+            return state.answer(act)
+
+    # ---- what is known
 
     def optimizer(
         self, rater: str | None = None, *, fit: bool = False, progress: ProgressCallback | None = None
@@ -364,34 +506,40 @@ class Study:
 
         Args:
             rater: Whose answers it has; None: everybody's.
-            fit: Whether its model is fitted if need be; without it the copy has one only if that is kept.
+            fit: Whether its model is fitted if need be; without it the copy has one only if that is known.
             progress: Called as ``progress(stage, fraction)`` while the model is fitted; returning ``False`` interrupts.
         """
-        state = self._planner.state(self._ledger.read(), self._share(rater))
-        return self._planner.fitted(state, progress) if fit else self._planner.restored(state)
+        from choicebo.optimizer import ChoiceOptimizer
 
-    def data(self, rater: str | None = None) -> ChoiceData | None:
-        """The answers as data for a model, of one rater if named; None while there are none."""
-        return self.optimizer(rater).data
+        name = self._share(rater)
+        with self._events.reading() as state:
+            situation = self._situation(state, name)
+        if fit and situation.data is not None:
+            situation = self._learner.looked(situation, progress)
+            return ChoiceOptimizer.of(situation, self._learner.posterior(situation, progress))
+        return ChoiceOptimizer.of(situation, self._learner.known(situation))
+
+    @property
+    def data(self) -> ChoiceData | None:
+        """Everybody's answers as data for a model; None while there are none. ``optimizer(rater).data`` has one rater's."""
+        return self.optimizer().data
 
     def posterior(self, rater: str | None = None, *, progress: ProgressCallback | None = None) -> Posterior | None:
-        """The model of the answers, of one rater if named; fitted if need be, and kept."""
-        return self.optimizer(rater, fit=True, progress=progress).posterior
+        """The model of the answers, of one rater if named; fitted if need be, and stored."""
+        return self.optimizer(rater, fit=True, progress=progress).known_posterior
 
     def has_posterior(self, rater: str | None = None) -> bool:
         """Whether :meth:`posterior` would return at once."""
-        return self._planner.is_fitted(self._planner.state(self._ledger.read(), self._share(rater)))
+        name = self._share(rater)
+        with self._events.reading() as state:
+            situation = self._situation(state, name)
+        return situation.data is None or self._learner.is_known(situation)
 
     def pareto_set(
         self, threshold: float = 0.5, rater: str | None = None, *, progress: ProgressCallback | None = None
     ) -> tuple[ParetoOption, ...]:
         """The options seen so far that are probably beaten by no other, the most probable first."""
         return tuple(self.optimizer(rater, fit=True, progress=progress).pareto_set(threshold))
-
-    def history(self, rater: str | None = None) -> tuple[Past, ...]:
-        """Every answer, skip and addition as it looked, oldest first."""
-        state = self._ledger.read()
-        return tuple(state.past(act) for act in state.acts(self._share(rater)))
 
     def status(
         self, *, rater: str | None = None, insight: bool = True, progress: ProgressCallback | None = None
@@ -400,44 +548,27 @@ class Study:
         return describe(self, rater, self.optimizer(rater, fit=True, progress=progress) if insight else None)
 
     def drop_cache(self) -> None:
-        """Throw away fitted models and questions prepared ahead; they are computed again when needed."""
-        self._cache.drop()
-
-    # ---- preparing ahead
-
-    def prepare(self, rater: str | None = None, *, progress: ProgressCallback | None = None) -> None:
-        """Compute the next question without asking it, so that :meth:`ask` returns at once."""
-        state, name = self._ledger.read(), self._ledger.rater(rater)
-        if not state.open_threads(name):
-            self._planner.prepare(state, name, progress)
-
-    def prepare_ahead(
-        self, question: Question | int, answers: int = 2, *, stop: Callable[[], bool] = lambda: False
-    ) -> int:
-        """Compute what to ask after each of the most probable answers to an open question; how many were prepared.
-
-        The look at the number of hidden objectives that the next question needs, if one is due, comes first.
-        """
-        state = self._ledger.read()
-        thread = self._ledger.thread(state, question)
-        return 0 if thread.top is not None or stop() else self._planner.prepare_ahead(state, thread, answers, stop)
+        """Throw away fitted models; they are computed again when needed."""
+        self._posteriors.clear()
+        self._learner.forget()
+        self._late.clear()
 
     # ---- raters
 
     def add_rater(self, name: str) -> str:
         """Let somebody else answer; the token is shown once and stored only as a hash."""
         name = raters.check_name(name)
-        with self._ledger.writing() as (connection, _):
-            if name in raters.names(connection, self._id):
+        with self._events.writing() as writer:
+            if name in raters.names(writer.connection, self._id):
                 raise StudyError(f"There is a rater {name!r} already: give another name, or make a new_token().")
-            raters.insert(connection, self._id, name)
-            return raters.issue_token(connection, self._id, name)
+            raters.insert(writer.connection, self._id, name)
+            return raters.issue_token(writer.connection, self._id, name)
 
     def new_token(self, rater: str) -> str:
         """Another token for a rater; the earlier one is void."""
-        name = self._ledger.rater(rater)
-        with self._ledger.writing() as (connection, _):
-            return raters.issue_token(connection, self._id, name)
+        name = self._events.rater(rater)
+        with self._events.writing() as writer:
+            return raters.issue_token(writer.connection, self._id, name)
 
     def rater_of(self, token: str) -> str | None:
         """The rater whose token this is; None for a wrong or void one."""
@@ -447,8 +578,7 @@ class Study:
 
     def raters(self) -> tuple[Rater, ...]:
         """Everybody who may answer, the owner first."""
-        state = self._ledger.read()
-        with self._storage.read() as connection:
+        with self._events.reading() as state, self._storage.read() as connection:
             return raters.describe(connection, self._id, state)
 
     # ---- import and export
@@ -457,7 +587,9 @@ class Study:
         """The complete study as JSON, which :meth:`import_json` reads back; also written to ``path``."""
         with self._storage.read() as connection:
             people = raters.names(connection, self._id)
-        return transfer.written(study_json.dumps(self._what, people, self._ledger.read().entries), path)
+        with self._events.reading() as state:
+            events = list(state.events.values())
+        return transfer.written(study_json.dumps(self._what, people, events), path)
 
     def export_csv(self, table: Literal["options", "answers", "pareto"], path: str | Path | None = None) -> str:
         """A table of options, answers or the Pareto set as CSV; also written to ``path``."""
@@ -465,18 +597,76 @@ class Study:
 
     def import_pairs(self, source: str | Path | Iterable[tuple[Any, Any]], *, rater: str | None = None) -> int:
         """Comparisons made elsewhere, as (winner, loser); how many. A bad one is named, and then none is imported."""
-        name = self._ledger.rater(rater)
-        return len(self._ledger.add(transfer.read_pairs(self.space, source), name))
+        return len(self._add(transfer.read_pairs(self.space, source), rater))
 
     def import_choices(self, data: ChoiceData | str | Path, *, rater: str | None = None) -> int:
         """Choices made elsewhere among points of the unit cube; how many."""
-        name = self._ledger.rater(rater)
-        return len(self._ledger.add(transfer.read_choices(self.space, data), name))
+        return len(self._add(transfer.read_choices(self.space, data), rater))
 
     # ---- inside
 
+    @functools.cached_property
+    def _learner(self) -> Learner:
+        from choicebo.optimizer.learner import Learner
+
+        return Learner(self._executor, self._posteriors)
+
     def _share(self, rater: str | None) -> str | None:
-        return None if rater is None else self._ledger.rater(rater)
+        return None if rater is None else self._events.rater(rater)
+
+    def _asked_from(self, rater: str) -> str | None:
+        """Whose answers the questions of a rater are computed from: their own, or everybody's."""
+        return rater if self._what.raters_mode == "separate" else None
+
+    def _situation(self, state: State, rater: str | None) -> Situation:
+        """What is known of everybody, or of one rater."""
+        from choicebo.optimizer import Settings
+        from choicebo.optimizer.situation import Situation
+
+        position, known = self._situations.get(rater, (-1, None))
+        if known is None or position != state.last(rater):
+            events = state.effective(rater)
+            if (rater is not None) != (self._what.raters_mode == "separate"):
+                # The questions were computed from other answers, and so were the latent dimensions found on the way.
+                events = tuple(_without_looks(event) for event in events)
+            known = Situation(self.space, Settings.from_dict(self._what.settings), events)
+            self._situations[rater] = state.last(rater), known
+        return known
+
+
+def _since(state: State, position: int, rater: str | None) -> list[Event]:
+    """What happened after a position, to everybody or to one rater."""
+    events = (state.events[at] for at in range(position + 1, state.position + 1))
+    return [event for event in events if rater in (None, event.rater)]
+
+
+def is_still_new(question: Question, since: Iterable[Event]) -> bool:
+    """Whether a question can be asked after further events: nothing was taken back, and nothing of it was shown."""
+    mine = [option_key(option) for option in question.options]
+    fresh = {key for key, is_new in zip(mine, question.new, strict=True) if is_new}
+    for event in since:
+        if event.kind not in ("question", "answer", "skip", "addition"):
+            return False
+        shown = {option_key(option) for option in event.options}
+        if fresh & shown or set(mine) == shown:
+            return False
+    return True
+
+
+def _without_looks(event: Event) -> Event:
+    return event if event.question is None else replace(event, question=replace(event.question, looks=()))
+
+
+def _count_answers(connection: sa.Connection, study_id: int) -> int:
+    """How many answers of a study count; what was shown need not be read for that."""
+    state, nothing = State(), Question(0, [], "", (), ())
+    rows = sa.select(LogRow.position, LogRow.kind, LogRow.target, RaterRow.name).join(
+        RaterRow, RaterRow.id == LogRow.rater_id
+    )
+    for row in connection.execute(rows.where(LogRow.study_id == study_id).order_by(LogRow.position)):
+        question = replace(nothing, id=state.next_id) if row.kind == "question" else None
+        state.apply(Event(row.position, row.kind, row.name, target=row.target, question=question))
+    return state.n_answers()
 
 
 def _storage(url: Address) -> tuple[Storage, bool]:

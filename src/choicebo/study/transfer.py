@@ -12,10 +12,9 @@ import numpy as np
 
 from choicebo import choices_io
 from choicebo.choices import ROUNDING, ChoiceData
-from choicebo.errors import ChoiceboError, DataError
+from choicebo.errors import ChoiceboError, DataError, StudyError
 from choicebo.space import Catalogue, Option, Space
-from choicebo.study import checks
-from choicebo.study.errors import StudyError
+from choicebo.history.rules import choice_made_elsewhere
 
 if TYPE_CHECKING:
     from choicebo.study.study import Study
@@ -52,7 +51,7 @@ def read_pairs(space: Space | Catalogue, source: str | Path | Iterable[tuple[Any
         except (TypeError, ValueError):
             raise DataError(f"{place}: {pair!r} is not a pair (winner, loser). Nothing was imported.") from None
         try:
-            found.append(checks.addition(space, [winner, loser], [0]))
+            found.append(choice_made_elsewhere(space, [winner, loser], [0]))
         except ChoiceboError as error:
             raise DataError(f"{place}: {error} Nothing was imported.") from None
     if not found:
@@ -81,7 +80,7 @@ def read_choices(space: Space | Catalogue, data: ChoiceData | str | Path) -> Cho
             )
         kept = [choice.shown.index(row) for row in choice.kept]
         try:
-            found.append(checks.addition(space, [options[row] for row in choice.shown], kept))
+            found.append(choice_made_elsewhere(space, [options[row] for row in choice.shown], kept))
         except ChoiceboError as error:
             raise DataError(f"Choice {number}: {error} Nothing was imported.") from None
     return found

@@ -1,0 +1,8 @@
+"""What happened: questions, events, and the state that events add up to. The loop in memory and a study share it."""
+
+from choicebo.history.answer import Answer
+from choicebo.history.events import Event
+from choicebo.history.question import OWNER, Look, Question
+from choicebo.history.state import State
+
+__all__ = ["OWNER", "Answer", "Event", "Look", "Question", "State"]

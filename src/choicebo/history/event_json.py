@@ -1,0 +1,227 @@
+"""Events as JSON-compatible data, checked one by one when they are read. A saved loop and an exported study share it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from choicebo.errors import ChoiceboError, DataError
+from choicebo.history.events import Event, Kind, option_key
+from choicebo.history.question import OWNER, Question
+from choicebo.history.rules import kept_positions, seconds_taken
+from choicebo.history.state import State
+from choicebo.space import Option, Searchable
+
+# What each kind of event may be about.
+_ABOUT = {
+    "answer": ("question",),
+    "correction": ("question",),
+    "skip": ("question",),
+    "addition": ("addition",),
+    "undo": ("answer", "correction", "skip", "addition"),
+    "retraction": ("answer", "correction", "addition"),
+    "restoration": ("answer", "correction", "addition"),
+}
+
+
+class Strict(BaseModel):
+    """A part of a document that holds nothing else."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class AskedRecord(Strict):
+    """What an event that asks a question has besides its options."""
+
+    number: int = Field(ge=1)
+    reason: str
+    strategy: str
+    latent_dim: int | None
+    latent_dim_history: list[dict[str, Any]]
+    model_version: str
+    seed: int
+    known_until: int = Field(ge=0)
+
+
+class EventRecord(Strict):
+    """An event; options are numbers in the list of options."""
+
+    position: int = Field(ge=1)
+    kind: Kind
+    rater: str = ""
+    at: str = ""
+    target: int | None = None
+    kept: list[int] | None = None
+    seconds: float | None = None
+    asked: AskedRecord | None = None
+    options: list[int] = []
+    new: list[bool] = []
+
+
+class EventsRecord(BaseModel):
+    """The part of a document that holds events."""
+
+    options: list[dict[str, Any]]
+    log: list[EventRecord]
+
+
+def to_record(events: Sequence[Event]) -> dict[str, Any]:
+    """``options``, each once, and the ``log``, an event in each line."""
+    options: dict[str, tuple[int, Option]] = {}
+    for event in events:
+        for option in event.options:
+            options.setdefault(option_key(option), (len(options), option))
+    return {"options": [option for _, option in options.values()], "log": [_line(event, options) for event in events]}
+
+
+def from_record(
+    document: Mapping[str, Any], space: Searchable, raters: Sequence[str] | None = None
+) -> list[Event]:
+    """The events that :func:`to_record` described, or an error that says what is wrong where.
+
+    With ``raters``, each event has one of them and a time.
+    """
+    record = validated(EventsRecord, {name: document.get(name) for name in ("options", "log")})
+    options = []
+    for at, option in enumerate(record.options):
+        try:
+            options.append(space.validate(option))
+        except ChoiceboError as error:
+            raise DataError(f"options[{at}]: {error}") from None
+    events: list[Event] = []
+    for at, line in enumerate(record.log):
+        try:
+            events.append(_event(line, at, events, options, raters))
+        except ChoiceboError as error:
+            raise DataError(f"log[{at}]: {error}") from None
+    ids = [event.question.id for event in events if event.question is not None]
+    if ids != list(range(1, len(ids) + 1)):
+        raise DataError(f"log: the questions are numbered {ids[:10]}; number them from 1 without gaps.")
+    return events
+
+
+def validated(model: type[BaseModel], document: Any) -> Any:
+    """A document as a pydantic model; an error names the first place that is wrong."""
+    try:
+        return model.model_validate(document)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
+        raise DataError(f"{where}: {first['msg']}.") from None
+
+
+def _line(event: Event, options: Mapping[str, tuple[int, Option]]) -> dict[str, Any]:
+    question = event.question
+    record = EventRecord(
+        position=event.position,
+        kind=event.kind,
+        rater="" if event.at is None else event.rater,
+        at="" if event.at is None else event.at.isoformat(),
+        target=event.target,
+        kept=None if event.kept is None else list(event.kept),
+        seconds=event.seconds,
+        asked=None
+        if question is None
+        else AskedRecord(
+            number=question.id,
+            reason=question.reason,
+            strategy=question.strategy,
+            latent_dim=question.latent_dim,
+            latent_dim_history=list(question.looks),
+            model_version=question.model_version,
+            seed=question.seed,
+            known_until=question.known_until,
+        ),
+        options=[options[option_key(option)][0] for option in event.options],
+        new=list(event.new),
+    )
+    return record.model_dump(exclude_defaults=True)
+
+
+def _event(
+    line: EventRecord, at: int, before: Sequence[Event], options: Sequence[Option], raters: Sequence[str] | None
+) -> Event:
+    if line.position != at + 1:
+        raise DataError(f"its position is {line.position}; entries are numbered from 1 without gaps.")
+    if raters is not None and line.rater not in raters:
+        raise DataError(f"its rater {line.rater!r} is not among the raters.")
+    if (line.kind == "question") != (line.asked is not None):
+        raise DataError('a question has "asked", and nothing else has.')
+    if (line.kind in ("question", "addition")) != bool(line.options) or len(line.options) != len(line.new):
+        raise DataError('a question and an addition have "options" and as many "new", and nothing else has.')
+    if any(not 0 <= number < len(options) for number in line.options):
+        raise DataError(f"its options are {line.options}, but there are {len(options)}.")
+    if line.target is None and line.kind not in ("question", "addition"):
+        raise DataError(f'a {line.kind} has a "target": the position of what it is about.')
+    if line.target is not None:
+        target = before[line.target - 1] if 1 <= line.target <= len(before) else None
+        if target is None or target.kind not in _ABOUT.get(line.kind, ()):
+            raise DataError(f"its target {line.target} is not an earlier {' or '.join(_ABOUT.get(line.kind, ()))}.")
+    shown = [options[number] for number in line.options]
+    kept = None if line.kept is None else tuple(line.kept)
+    if (line.kind in ("answer", "correction", "addition")) != (kept is not None):
+        raise DataError('an answer, a correction and an addition have "kept", and nothing else has.')
+    if kept is not None:
+        length = len(shown) if line.kind == "addition" else len(before[(line.target or 0) - 1].options)
+        kept = kept_positions(kept, length)
+    rater, moment = (OWNER, None) if raters is None else (line.rater, _moment(line.at))
+    is_addition = line.kind == "addition"
+    return Event(
+        line.position,
+        line.kind,
+        rater,
+        moment,
+        line.target,
+        kept,
+        seconds_taken(line.seconds),
+        None if line.asked is None else _question(line.asked, rater, moment, shown, line.new),
+        tuple(shown) if is_addition else (),
+        tuple(line.new) if is_addition else (),
+    )
+
+
+def _question(
+    asked: AskedRecord, rater: str, at: datetime | None, shown: list[Option], new: Sequence[bool]
+) -> Question:
+    return Question(
+        id=asked.number,
+        options=shown,
+        reason=asked.reason,
+        new=tuple(new),
+        found_by=tuple(asked.strategy.split("+")),
+        latent_dim=asked.latent_dim,
+        looks=tuple(asked.latent_dim_history),
+        rater=rater,
+        asked_at=at,
+        seed=asked.seed,
+        model_version=asked.model_version,
+        known_until=asked.known_until,
+    )
+
+
+def _moment(text: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise DataError(f"its time is {text!r}; give it like 2026-01-31T12:00:00+00:00.") from None
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+def checked_state(events: Sequence[Event]) -> State:
+    """The state that events lead to; an error where one cannot follow the others."""
+    state = State()
+    for at, event in enumerate(events):
+        if event.kind in ("answer", "skip") and event.target is not None:
+            top = state.questions[_id(events[event.target - 1])].top
+            if top is not None:
+                raise DataError(f"log[{at}]: question {_id(events[event.target - 1])} is answered already.")
+        state.apply(event)
+    return state
+
+
+def _id(event: Event) -> int:
+    assert event.question is not None
+    return event.question.id

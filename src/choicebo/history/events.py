@@ -1,0 +1,65 @@
+"""One kind of event: everything that is known of a loop follows from a list of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from choicebo.history.question import OWNER, Question
+from choicebo.space import Option
+
+ActKind = Literal["answer", "correction", "skip", "addition"]
+Kind = Literal["question", "answer", "correction", "skip", "addition", "undo", "retraction", "restoration"]
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happened.
+
+    A question is asked, answered, skipped; its answer is corrected, retracted, restored; a choice made elsewhere is added; any of
+    these acts is undone.
+    """
+
+    position: int
+    """Counted from 1 in its history."""
+    kind: Kind
+    rater: str = OWNER
+    at: datetime | None = None
+    target: int | None = None
+    """The position of what it is about: the question of an answer or skip, the act that is undone, retracted or restored, the
+    first of choices that were added together."""
+    kept: tuple[int, ...] | None = None
+    """Of an answer, a correction or an addition. Nothing kept means that the baseline beats all that was shown."""
+    seconds: float | None = None
+    """How long an answer took."""
+    question: Question | None = None
+    """What is asked."""
+    added: tuple[Option, ...] = ()
+    """What was shown elsewhere."""
+    added_new: tuple[bool, ...] = ()
+    """Which of it had never been shown before."""
+
+    @property
+    def options(self) -> tuple[Option, ...]:
+        """What is shown, of a question or an addition."""
+        return self.added if self.question is None else tuple(self.question.options)
+
+    @property
+    def new(self) -> tuple[bool, ...]:
+        """Which of the options were never shown before."""
+        return self.added_new if self.question is None else self.question.new
+
+    @property
+    def is_act(self) -> bool:
+        """Whether somebody answered, skipped or added something."""
+        return self.kind in ("answer", "correction", "skip", "addition")
+
+
+def option_key(option: Mapping[str, Any]) -> str:
+    """Tells options apart: 1 and 1.0 differ, the order of the names does not matter."""
+    text = json.dumps(option, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,166 @@
+"""What may happen next: each function looks at a state and gives the events that follow it, or says what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, Literal
+
+import choicebo
+from choicebo.choices import ChoiceData
+from choicebo.errors import AlreadyAnsweredError, DataError, StudyError
+from choicebo.history.events import Event, option_key
+from choicebo.history.question import Question
+from choicebo.history.state import QuestionHistory, State
+from choicebo.space import Option, Searchable
+
+Added = tuple[Sequence[Option], tuple[int, ...]]
+"""A choice made elsewhere: what was shown, and the positions kept."""
+
+
+def kept_positions(kept: Iterable[Any], shown: int) -> tuple[int, ...]:
+    """Kept positions as plain numbers, in order."""
+    accepted = f"give positions from 0 to {shown - 1}, such as [0, {shown - 1}]"
+    if isinstance(kept, (str, bytes)) or not isinstance(kept, Iterable):
+        raise DataError(f"kept is {kept!r}: {accepted}.")
+    found = []
+    for position in kept:
+        whole = isinstance(position, int) or (hasattr(position, "__index__") and not isinstance(position, bool))
+        if isinstance(position, bool) or not whole or not 0 <= int(position) < shown:
+            raise DataError(f"kept holds {position!r}, but {shown} options were shown: {accepted}.")
+        found.append(int(position))
+    if len(set(found)) < len(found):
+        raise DataError(f"kept is {found} and names a position twice: name each once.")
+    return tuple(sorted(found))
+
+
+def seconds_taken(given: float | None) -> float | None:
+    """How long an answer took."""
+    if given is None:
+        return None
+    if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0 <= given < float("inf"):
+        raise DataError(f"seconds is {given!r}: give the time that the answer took, 0 or more.")
+    return float(given)
+
+
+def choice_made_elsewhere(space: Searchable, shown: Sequence[Any], kept: Iterable[Any]) -> Added:
+    """A choice among options of a space, checked."""
+    if isinstance(shown, (str, bytes)) or not isinstance(shown, Sequence):
+        raise DataError(f"shown is {shown!r}: give a list of at least two options.")
+    options = [space.validate(option) for option in shown]
+    if len(options) < 2:
+        raise DataError(f"{len(options)} options were shown: a choice needs at least two.")
+    positions = kept_positions(kept, len(options))
+    if not positions:
+        raise DataError("Nothing was kept: a choice made elsewhere keeps at least one option.")
+    # Refuses an option that was kept and rejected at once.
+    ChoiceData.from_sets([space.encode(options)], [positions])
+    return options, positions
+
+
+def ask(state: State, question: Question, rater: str, at: datetime | None, known_until: int, seed: int) -> Event:
+    """Ask a question that was computed when the history was known until there."""
+    asked = replace(
+        question,
+        id=state.next_id,
+        rater=rater,
+        asked_at=at,
+        seed=seed,
+        model_version=f"choicebo {choicebo.__version__}",
+        known_until=known_until,
+    )
+    return Event(state.position + 1, "question", rater, at, question=asked)
+
+
+def asked(state: State, question: Question | int, rater: str | None = None) -> QuestionHistory:
+    """The question of that id, which must have been asked, and to that rater."""
+    number = question.id if isinstance(question, Question) else question
+    found = state.questions.get(number) if isinstance(number, int) else None
+    if found is None:
+        there = f"questions 1 to {len(state.questions)} were asked" if state.questions else "none was asked yet"
+        raise StudyError(f"There is no question {number!r}: {there}.")
+    if rater is not None and rater != found.asked.rater:
+        raise StudyError(
+            f"Question {number} was asked to {found.asked.rater!r}, not to {rater!r}: answer your own questions."
+        )
+    return found
+
+
+def asked_id(state: State, question: Question | int) -> int:
+    """The id of a question, which must have been asked."""
+    found = asked(state, question).asked.question
+    assert found is not None
+    return found.id
+
+
+def answer(
+    state: State,
+    question: Question | int,
+    kept: Iterable[int] | None,
+    *,
+    at: datetime | None,
+    rater: str | None = None,
+    seconds: float | None = None,
+    correction: bool = False,
+    empty_is_skip: bool = True,
+) -> Event:
+    """An answer, or a skip if ``kept`` is None. The event that is there already if it is the same again."""
+    took = seconds_taken(seconds)
+    found = asked(state, question, rater)
+    id, top = asked_id(state, question), found.top
+    positions = None if kept is None else kept_positions(kept, len(found.asked.options))
+    if positions == () and empty_is_skip:
+        positions = None
+    if top is not None:
+        if top.kept == positions and not (correction and top.position in state.retracted):
+            return top
+        if not correction:
+            before = "skipped" if top.kept is None else f"answered with {list(top.kept)}"
+            raise AlreadyAnsweredError(
+                f"Question {id} is {before} already: undo that, or send this as a correction.",
+                id,
+                top.kept,
+            )
+    kind: Literal["skip", "answer", "correction"] = (
+        "skip" if positions is None else "answer" if top is None else "correction"
+    )
+    return Event(state.position + 1, kind, found.asked.rater, at, found.asked.position, positions, took)
+
+
+def undo(state: State, rater: str, at: datetime | None) -> list[Event]:
+    """Take back the rater's latest act, or all choices that were added together; nothing if there is none."""
+    return [
+        Event(state.position + number, "undo", rater, at, act.position)
+        for number, act in enumerate(state.undoable(rater), start=1)
+    ]
+
+
+def amend(
+    state: State, position: int, kind: Literal["retraction", "restoration"], at: datetime | None
+) -> Event | None:
+    """Hide an answer from the model, or let it count again; None if that is so already."""
+    act = state.events.get(position)
+    if act is None or not act.is_act or act.kind == "skip":
+        raise StudyError(f"There is no answer {position!r}: see the history.")
+    if position in state.undone:
+        raise StudyError(f"The answer {position} was undone: it can be neither retracted nor restored.")
+    if (position in state.retracted) == (kind == "retraction"):
+        return None
+    return Event(state.position + 1, kind, act.rater, at, position)
+
+
+def add(state: State, choices: Sequence[Added], rater: str, at: datetime | None) -> list[Event]:
+    """Choices made elsewhere, together; undo takes them back together."""
+    first = state.position + 1
+    seen = {option_key(option) for event in state.events.values() for option in event.options}
+    events = []
+    for number, (options, kept) in enumerate(choices):
+        keys = [option_key(option) for option in options]
+        new = tuple(key not in seen for key in keys)
+        seen.update(keys)
+        target = first if number else None
+        events.append(
+            Event(first + number, "addition", rater, at, target, kept, added=tuple(options), added_new=new)
+        )
+    return events

@@ -1,0 +1,197 @@
+"""Fits, looks and questions of a loop: each is computed once, here or in an executor."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from concurrent.futures import Executor
+from typing import Any, Generic, Protocol, TypeVar
+
+from choicebo.history import Question
+from choicebo.model.engines.base import ProgressCallback
+from choicebo.model.posterior import Posterior
+from choicebo.optimizer import situation as compute
+from choicebo.optimizer.looks import BackgroundLook, ExecutorLook
+from choicebo.optimizer.situation import Situation
+
+T = TypeVar("T")
+
+_REMEMBERED = 8
+"""Models, looks and questions of so many situations are remembered: of several raters, or of the last answers."""
+
+
+class PosteriorStore(Protocol):
+    """Where fitted models last."""
+
+    def load(self, key: tuple[str, int]) -> Posterior | None:
+        """The model of these answers, if it is stored."""
+        ...
+
+    def has(self, key: tuple[str, int]) -> bool:
+        """Whether it is stored."""
+        ...
+
+    def save(self, key: tuple[str, int], posterior: Posterior) -> None:
+        """Store a model."""
+        ...
+
+
+class Recent(Generic[T]):
+    """The latest few of something; threads may share it."""
+
+    def __init__(self, dropped: Callable[[T], object] = lambda _: None, most: int = _REMEMBERED) -> None:
+        self._items: OrderedDict[Hashable, T] = OrderedDict()
+        self._dropped, self._most = dropped, most
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable) -> T | None:
+        """What is remembered under a key."""
+        with self._lock:
+            return self._items.get(key)
+
+    def put(self, key: Hashable, item: T) -> T:
+        """Remember something, unless there is something already; what is remembered."""
+        with self._lock:
+            item = self._items.setdefault(key, item)
+            self._items.move_to_end(key)
+            gone = [self._items.popitem(last=False)[1] for _ in range(len(self._items) - self._most)]
+        for each in gone:
+            self._dropped(each)
+        return item
+
+    def drop(self, key: Hashable) -> None:
+        """Forget one."""
+        with self._lock:
+            self._items.pop(key, None)
+
+    def clear(self) -> None:
+        """Forget all."""
+        with self._lock:
+            self._items.clear()
+
+
+class Learner:
+    """Computes for one loop; threads may share it.
+
+    Args:
+        executor: Where to compute; None: here. A look is then computed in a thread of its own.
+        store: Where fitted models last; None: nowhere.
+        looks_at_once: How many looks may be under way; an older one is stopped, for nobody wants it any more.
+    """
+
+    def __init__(
+        self, executor: Executor | None = None, store: PosteriorStore | None = None, looks_at_once: int = _REMEMBERED
+    ) -> None:
+        self._executor = executor
+        self._store = store
+        self._posteriors: Recent[Posterior] = Recent()
+        self._questions: Recent[Question] = Recent()
+        self._looks: Recent[BackgroundLook | ExecutorLook] = Recent(lambda look: look.stop(), looks_at_once)
+        self._looks_at_once = looks_at_once
+        self._busy = threading.Lock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Learner, (None, None, self._looks_at_once)  # what it knows can be computed again
+
+    def looked(self, situation: Situation, progress: ProgressCallback | None = None) -> Situation:
+        """The situation with the look at the number of latent dimensions that counts now, waited for if need be."""
+        answers = situation.missing_look()
+        if answers is None:
+            return situation
+        key = situation.look_key(answers)
+        look = self._begin_look(situation, answers, key)
+        try:
+            return situation.with_look(look.result(progress))
+        except BaseException:
+            look.stop()
+            self._looks.drop(key)  # so that the next question tries again
+            raise
+
+    def look_ahead(self, situation: Situation) -> None:
+        """Begin the look that the question after the next answer needs, if there is one."""
+        answers = situation.missing_look(more=1)
+        if answers is not None and situation.settings.needs_model(situation.n_answers + 1, situation.space.dim):
+            self._begin_look(situation, answers, situation.look_key(answers))
+
+    def _begin_look(
+        self, situation: Situation, answers: int, key: tuple[str, int]
+    ) -> BackgroundLook | ExecutorLook:
+        with self._busy:
+            under_way = self._looks.get(key)
+            if under_way is not None:
+                return under_way
+            known = self._posteriors.get(key)
+            if self._executor is not None:
+                begun: BackgroundLook | ExecutorLook = ExecutorLook(
+                    self._executor.submit(compute.look, situation, answers, known)
+                )
+            else:
+                begun = BackgroundLook(lambda progress: situation.look(answers, known, progress))
+            return self._looks.put(key, begun)
+
+    def known(self, situation: Situation) -> Posterior | None:
+        """The model of the answers, if it was fitted already. Never computes."""
+        if situation.data is None:
+            return None
+        key = situation.model_key
+        found = self._posteriors.get(key)
+        if found is None and self._store is not None:
+            found = self._store.load(key)
+            if found is not None:
+                self._posteriors.put(key, found)
+        return found
+
+    def is_known(self, situation: Situation) -> bool:
+        """Whether the model of the answers was fitted already, with the look that counts now."""
+        answers = situation.missing_look()
+        if answers is not None:
+            look = self._looks.get(situation.look_key(answers))
+            if look is None or not look.done():
+                return False
+            situation = situation.with_look(look.result())
+        key = situation.model_key
+        return self._posteriors.get(key) is not None or (self._store is not None and self._store.has(key))
+
+    def posterior(self, situation: Situation, progress: ProgressCallback | None = None) -> Posterior | None:
+        """The model of the answers; None if there are none. The look that counts now must be in the situation."""
+        found = self.known(situation)
+        if found is None and situation.data is not None:
+            found = self._run(compute.fit, situation, progress=progress)
+            self.remember(situation, found)
+        return found
+
+    def question(self, situation: Situation, progress: ProgressCallback | None = None) -> Question:
+        """The next question, not asked yet."""
+        key = situation.key
+        found = self._questions.get(key)
+        if found is not None:
+            return found
+        if situation.needs_model:
+            situation = self.looked(situation, progress)
+        known = self.known(situation) if situation.needs_model else None
+        found, posterior = self._run(compute.next_question, situation, known, progress=progress)
+        if posterior is not None and known is None:
+            self.remember(situation, posterior)
+        return self._questions.put(key, found)
+
+    def has_question(self, situation: Situation) -> bool:
+        """Whether the next question was computed already."""
+        return self._questions.get(situation.key) is not None
+
+    def forget(self) -> None:
+        """Forget everything; it is computed again when needed."""
+        self._posteriors.clear()
+        self._questions.clear()
+        self._looks.clear()
+
+    def remember(self, situation: Situation, posterior: Posterior) -> None:
+        """Keep the model of the answers in a situation."""
+        self._posteriors.put(situation.model_key, posterior)
+        if self._store is not None:
+            self._store.save(situation.model_key, posterior)
+
+    def _run(self, function: Callable[..., Any], *arguments: Any, progress: ProgressCallback | None = None) -> Any:
+        if self._executor is not None:
+            return self._executor.submit(function, *arguments).result()
+        return function(*arguments, progress=progress)

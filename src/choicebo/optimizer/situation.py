@@ -1,0 +1,288 @@
+"""From what happened to the next question: a pure function, wherever and whenever it is computed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from choicebo._runtime import one_blas_thread
+from choicebo.acquisition.propose import DRAWS, Proposal, propose
+from choicebo.acquisition.space_filling import random_options, spread_options
+from choicebo.choices import ChoiceData
+from choicebo.history import Event, Look, Question
+from choicebo.model.dimension import FIRST_DIM
+from choicebo.model.engines.base import ProgressCallback
+from choicebo.model.gp import ChoiceGP
+from choicebo.model.posterior import Posterior
+from choicebo.optimizer import looks
+from choicebo.optimizer.settings import Settings
+from choicebo.optimizer.stand_in import stand_in_options
+from choicebo.space import Option, Searchable
+
+Array = NDArray[np.float64]
+Shown = tuple[Sequence[Option], tuple[int, ...]]
+"""What was shown, and the positions kept."""
+
+
+@dataclass(frozen=True)
+class Situation:
+    """Everything that the next question depends on."""
+
+    space: Searchable
+    settings: Settings
+    events: tuple[Event, ...]
+    """What happened, as :meth:`choicebo.history.State.effective` has it."""
+    found: tuple[Look, ...] = ()
+    """Looks at the number of latent dimensions that were found since the last question."""
+
+    # ---- what happened
+
+    @cached_property
+    def key(self) -> str:
+        """Tells apart all situations in which the next question may differ, given the space and the settings."""
+        content = [
+            [event.kind, event.target, event.kept, event.options, event.new, event.question and event.question.found_by]
+            for event in self.events
+        ]
+        text = json.dumps([content, self.looks], sort_keys=True, default=str)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    @cached_property
+    def questions(self) -> tuple[Question, ...]:
+        """All questions asked."""
+        return tuple(event.question for event in self.events if event.question is not None)
+
+    @cached_property
+    def open_questions(self) -> tuple[Question, ...]:
+        """Questions without an answer."""
+        closed = {event.target for event in self.events if event.kind != "addition"}
+        return tuple(
+            event.question for event in self.events if event.question is not None and event.position not in closed
+        )
+
+    @cached_property
+    def choices(self) -> tuple[Shown, ...]:
+        """All answers. Where nothing was kept, the baseline was."""
+        found: list[Shown] = []
+        for event in self.events:
+            if event.kind == "answer":
+                assert event.target is not None
+                found.append(self._answer(self.events[event.target - 1].options, event.kept or ()))
+            elif event.kind == "addition":
+                found.append((event.options, event.kept or ()))
+        return tuple(found)
+
+    def _answer(self, options: Sequence[Option], kept: tuple[int, ...]) -> Shown:
+        if kept:
+            return options, kept
+        assert self.settings.baseline is not None
+        listed = list(options)
+        if self.settings.baseline not in listed:
+            listed.append(self.settings.baseline)
+        return listed, (listed.index(self.settings.baseline),)
+
+    @property
+    def n_answers(self) -> int:
+        """How many answers there are to learn from."""
+        return sum(event.kind in ("answer", "addition") for event in self.events)
+
+    @property
+    def next_id(self) -> int:
+        """The number of the next question."""
+        return len(self.questions) + 1
+
+    @property
+    def needs_model(self) -> bool:
+        """Whether the next question is computed with the model."""
+        return self.settings.needs_model(self.n_answers, self.space.dim)
+
+    @cached_property
+    def data(self) -> ChoiceData | None:
+        """All answers as data for a model; None while there are none."""
+        return self._gathered(len(self.choices)) if self.choices else None
+
+    def _first(self, answers: int) -> ChoiceData:
+        """The first so many answers as data for a model."""
+        if self.data is not None and answers == self.n_answers:
+            return self.data
+        return self._gathered(answers)
+
+    def _gathered(self, answers: int) -> ChoiceData:
+        chosen = self.choices[:answers]
+        return ChoiceData.from_sets([self.points(shown) for shown, _ in chosen], [kept for _, kept in chosen])
+
+    @cached_property
+    def _points(self) -> dict[str, Array]:
+        options = {_key(option): option for event in self.events for option in event.options}
+        if self.settings.baseline is not None:
+            options[_key(self.settings.baseline)] = self.settings.baseline
+        encoded = self.space.encode(list(options.values())) + 0.0 if options else []
+        return dict(zip(options, encoded, strict=True))
+
+    def points(self, options: Sequence[Option]) -> Array:
+        """Cube points (n, d) of options that were shown."""
+        return np.array([self._points[_key(option)] for option in options]).reshape(len(options), self.space.dim)
+
+    @cached_property
+    def seen(self) -> Array:
+        """Every option that appeared in a question or an answer, and the baseline: (n, d), distinct."""
+        points = np.array(list(self._points.values())).reshape(-1, self.space.dim)
+        return np.unique(points, axis=0) if len(points) else points
+
+    # ---- the number of latent dimensions
+
+    @cached_property
+    def looks(self) -> tuple[Look, ...]:
+        """The looks at the number of latent dimensions that count now."""
+        known = [*(self.questions[-1].looks if self.questions else ()), *self.found]
+        return tuple(looks.in_use(known, self.n_answers))
+
+    @property
+    def latent_dim(self) -> int:
+        """Latent dimensions of the model."""
+        if self.settings.latent_dim != "auto":
+            return int(self.settings.latent_dim)
+        return int(self.looks[-1]["latent_dim"]) if self.looks else FIRST_DIM
+
+    def missing_look(self, more: int = 0) -> int | None:
+        """The look that counts ``more`` answers on and that is not known: how many answers it learns from; None if all are."""
+        return looks.missing(self.n_answers + more, self.looks) if self.settings.latent_dim == "auto" else None
+
+    def with_look(self, look: Look) -> Situation:
+        """The same with one more look that is known."""
+        return replace(self, found=(*self.found, look))
+
+    def look_key(self, answers: int) -> tuple[str, int]:
+        """Tells apart looks that may find different things."""
+        return self._first(answers).fingerprint, self.latent_dim
+
+    def look(self, answers: int, known: Posterior | None = None, progress: ProgressCallback | None = None) -> Look:
+        """What the first ``answers`` answers say about the number of latent dimensions; ``known`` may be their model."""
+        data = self._first(answers)
+        same = known is not None and (known.data.fingerprint, known.latent_dim) == (data.fingerprint, self.latent_dim)
+        return looks.look(
+            data, self.latent_dim, self.model, self.settings.seed, known if same else None, progress=progress
+        )
+
+    # ---- the model
+
+    @property
+    def model(self) -> ChoiceGP:
+        """The settings of the model."""
+        return self.settings.model(self.latent_dim)
+
+    @property
+    def model_key(self) -> tuple[str, int]:
+        """Tells apart models that differ, given the space and the settings."""
+        return ("" if self.data is None else self.data.fingerprint), self.latent_dim
+
+    def fit(self, progress: ProgressCallback | None = None) -> Posterior:
+        """The model of all answers, of which there must be some."""
+        assert self.data is not None
+        return self.model.fit(self.data, self.settings.seed, progress=progress)
+
+    # ---- the next question
+
+    def question(self, posterior: Posterior | None) -> Question:
+        """The next question; ``posterior`` is the model of the answers, if :attr:`needs_model`."""
+        if self.needs_model:
+            assert posterior is not None
+            return self._asked(self._proposal(posterior), posterior.latent_dim)
+        fill = random_options if self.settings.acquisitions == ("random",) else spread_options
+        return self._asked(
+            fill(self.space, self.settings.query_size, self.seen, self.settings.seed, self.next_id), None
+        )
+
+    def stand_in(self) -> Question:
+        """A question that needs no model, for a person who should not wait for it."""
+        if not self.needs_model:
+            return self.question(None)
+        settings = self.settings
+        proposal = stand_in_options(
+            self.space,
+            [(self.points(shown), kept) for shown, kept in self.choices],
+            size=settings.query_size,
+            new_count=settings.new_per_query,
+            seen=self.seen,
+            aside=self.points([] if settings.baseline is None else [settings.baseline]),
+            seed=settings.seed,
+            number=self.next_id,
+        )
+        return self._asked(proposal, None)
+
+    def _proposal(self, posterior: Posterior) -> Proposal:
+        settings = self.settings
+        acquisitions = settings.acquisition_objects
+        pending = [option for question in self.open_questions for option in question.options]
+        with one_blas_thread():
+            return propose(
+                posterior.draws.thinned(DRAWS),
+                self.space,
+                acquisitions,
+                size=settings.query_size,
+                new_count=settings.new_per_query,
+                companions=settings.companions,
+                pending=self.points(pending),
+                avoid=self.seen[:0] if settings.allow_repeats else self.seen,
+                seed=self._seed,
+                found_by=self.found_by([acquisition.name for acquisition in acquisitions]),
+            )
+
+    def found_by(self, names: Sequence[str]) -> dict[str, Array]:
+        """The new options of all questions by the acquisition that found them."""
+        new = [each for question in self.questions for each in question.new_options]
+        return {name: self.points([option for option, finder in new if finder == name]) for name in names}
+
+    def _asked(self, proposal: Proposal, latent_dim: int | None) -> Question:
+        order = np.random.default_rng(self._seed).permutation(len(proposal.points))
+        finders = tuple(proposal.found_by[at] for at in order if at < len(proposal.found_by))
+        return Question(
+            id=self.next_id,
+            options=self.space.decode(proposal.points[order]),
+            reason=proposal.reason,
+            new=tuple(bool(flag) for flag in proposal.new[order]),
+            found_by=finders or (proposal.strategy,),
+            latent_dim=latent_dim,
+            looks=self.looks,
+        )
+
+    @property
+    def _seed(self) -> int:
+        """The seed of the next question: the same whenever and wherever it is asked."""
+        return int(np.random.SeedSequence([self.settings.seed, self.next_id]).generate_state(1)[0] % 2**31)
+
+
+def next_question(
+    situation: Situation, known: Posterior | None = None, progress: ProgressCallback | None = None
+) -> tuple[Question, Posterior | None]:
+    """The question that follows, and the model behind it; ``known`` is that model if it was fitted already.
+
+    The look at the number of latent dimensions that counts now is part of the situation.
+    """
+    if not situation.needs_model:
+        return situation.question(None), None
+    posterior = situation.fit(progress) if known is None else known
+    return situation.question(posterior), posterior
+
+
+def fit(situation: Situation, progress: ProgressCallback | None = None) -> Posterior:
+    """The model of all answers."""
+    return situation.fit(progress)
+
+
+def look(
+    situation: Situation, answers: int, known: Posterior | None = None, progress: ProgressCallback | None = None
+) -> Look:
+    """What the first ``answers`` answers say about the number of latent dimensions."""
+    return situation.look(answers, known, progress)
+
+
+def _key(option: Any) -> str:
+    return json.dumps(option, sort_keys=True, default=str)

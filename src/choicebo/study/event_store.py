@@ -1,0 +1,241 @@
+"""The history of a study in its database: an append-only list of events, and the state that they add up to.
+
+What was read once stays true, since nothing stored ever changes: only new events are read and applied. Each block that writes
+is one transaction in which nobody else writes to the study.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+
+import sqlalchemy as sa
+
+from choicebo.errors import StudyNotFoundError
+from choicebo.history import Event, Question, State
+from choicebo.history.events import option_key
+from choicebo.space import Option
+from choicebo.study import raters
+from choicebo.study.storage import Storage
+from choicebo.study.tables import LogRow, OptionRow, QuestionRow, RaterRow, ShownRow, StudyRow
+
+
+class EventStore:
+    """The history of one study; threads may share it."""
+
+    def __init__(self, storage: Storage, study_id: int, name: str) -> None:
+        self.storage = storage
+        self.study_id = study_id
+        self.name = name
+        self._state = State()
+        self._raters: tuple[str, ...] = ()
+        self._lock = threading.RLock()
+
+    @contextmanager
+    def reading(self) -> Iterator[State]:
+        """The state now; it must not be used after the block, nor held for long."""
+        with self.storage.read() as connection, self._lock:
+            self._catch_up(connection)
+            yield self._state
+
+    @contextmanager
+    def writing(self) -> Iterator[Writer]:
+        """A transaction in which nobody else writes to the study, and the state that it begins with."""
+        locked, writer = False, None
+        try:
+            with self.storage.write() as connection:
+                lock = sa.select(StudyRow.id).where(StudyRow.id == self.study_id).with_for_update()
+                if connection.execute(lock).first() is None:
+                    raise self._gone()
+                # Held until the transaction has ended: nobody may see what may not last.
+                locked = self._lock.acquire()
+                self._catch_up(connection)
+                writer = Writer(connection, self.study_id, self._state)
+                yield writer
+        except BaseException:
+            if writer is not None and writer.has_written:
+                self._state = State()  # it is read again
+            raise
+        finally:
+            if locked:
+                self._lock.release()
+
+    def rater(self, given: str | None) -> str:
+        """The rater of that name, who must exist; the owner if none is given."""
+        name = raters.OWNER if given is None else given
+        if name not in self._raters:  # nobody who came ever goes
+            with self.storage.read() as connection:
+                self._raters = raters.names(connection, self.study_id)
+            if not self._raters:
+                raise self._gone()
+        return raters.resolve(name, self._raters)
+
+    def _catch_up(self, connection: sa.Connection) -> None:
+        latest = sa.select(sa.func.max(LogRow.position)).where(LogRow.study_id == self.study_id).scalar_subquery()
+        found = connection.execute(sa.select(latest).where(StudyRow.id == self.study_id)).first()
+        if found is None:
+            raise self._gone()
+        if (found[0] or 0) > self._state.position:
+            for event in read_since(connection, self.study_id, self._state.position):
+                self._state.apply(event)
+
+    def _gone(self) -> StudyNotFoundError:
+        return StudyNotFoundError(f"The study {self.name!r} is no longer in {self.storage}.")
+
+
+class Writer:
+    """A transaction that may append to a history."""
+
+    def __init__(self, connection: sa.Connection, study_id: int, state: State) -> None:
+        self.connection = connection
+        self.state = state
+        self.has_written = False
+        self._study_id = study_id
+
+    def append(self, *events: Event) -> None:
+        """Store events that follow the state, and apply them to it."""
+        self.has_written = True
+        append(self.connection, self._study_id, events)
+        for event in events:
+            self.state.apply(event)
+
+
+def now() -> datetime:
+    """The time, in UTC."""
+    return datetime.now(UTC)
+
+
+def read_since(connection: sa.Connection, study_id: int, position: int) -> list[Event]:
+    """The events after ``position``, in order."""
+    rows = connection.execute(
+        sa.select(LogRow.__table__, RaterRow.name)
+        .join(RaterRow, RaterRow.id == LogRow.rater_id)
+        .where(LogRow.study_id == study_id, LogRow.position > position)
+        .order_by(LogRow.position)
+    ).all()
+    asked = {
+        row.position: row
+        for row in connection.execute(
+            sa.select(QuestionRow.__table__).where(QuestionRow.study_id == study_id, QuestionRow.position > position)
+        )
+    }
+    shown: dict[int, list[tuple[Option, bool]]] = {}
+    for row in connection.execute(
+        sa.select(ShownRow.position, ShownRow.is_new, OptionRow.option)
+        .join(OptionRow, OptionRow.id == ShownRow.option_id)
+        .where(ShownRow.study_id == study_id, ShownRow.position > position)
+        .order_by(ShownRow.position, ShownRow.place)
+    ):
+        shown.setdefault(row.position, []).append((row.option, row.is_new))
+    return [_event(row, asked.get(row.position), shown.get(row.position, [])) for row in rows]
+
+
+def _event(row: sa.Row, asked: sa.Row | None, shown: Sequence[tuple[Option, bool]]) -> Event:
+    options, new = [option for option, _ in shown], tuple(is_new for _, is_new in shown)
+    question = None
+    if asked is not None:
+        question = Question(
+            id=asked.number,
+            options=options,
+            reason=asked.reason,
+            new=new,
+            found_by=tuple(asked.strategy.split("+")),
+            latent_dim=asked.latent_dim,
+            looks=tuple(asked.latent_dim_history),
+            rater=row.name,
+            asked_at=row.at,
+            seed=asked.seed,
+            model_version=asked.model_version,
+            known_until=asked.known_until,
+        )
+        options, new = [], ()
+    return Event(
+        position=row.position,
+        kind=row.kind,
+        rater=row.name,
+        at=row.at,
+        target=row.target,
+        kept=None if row.kept is None else tuple(row.kept),
+        seconds=row.seconds,
+        question=question,
+        added=tuple(options),
+        added_new=new,
+    )
+
+
+def append(connection: sa.Connection, study_id: int, events: Sequence[Event]) -> None:
+    """Store events at their positions; the caller holds the lock of the study."""
+    if not events:
+        return
+    rater_ids = {
+        row.name: row.id
+        for row in connection.execute(sa.select(RaterRow.id, RaterRow.name).where(RaterRow.study_id == study_id))
+    }
+    option_ids = _option_ids(connection, study_id, [option for event in events for option in event.options])
+    log = [
+        {
+            "study_id": study_id,
+            "position": event.position,
+            "kind": event.kind,
+            "rater_id": rater_ids[event.rater],
+            "at": event.at,
+            "target": event.target,
+            "kept": None if event.kept is None else list(event.kept),
+            "seconds": event.seconds,
+        }
+        for event in events
+    ]
+    questions = [
+        {
+            "study_id": study_id,
+            "position": event.position,
+            "number": event.question.id,
+            "reason": event.question.reason,
+            "strategy": event.question.strategy,
+            "latent_dim": event.question.latent_dim,
+            "latent_dim_history": list(event.question.looks),
+            "model_version": event.question.model_version,
+            "seed": event.question.seed,
+            "known_until": event.question.known_until,
+        }
+        for event in events
+        if event.question is not None
+    ]
+    shown = [
+        {
+            "study_id": study_id,
+            "position": event.position,
+            "place": place,
+            "option_id": option_ids[option_key(option)],
+            "is_new": is_new,
+        }
+        for event in events
+        for place, (option, is_new) in enumerate(zip(event.options, event.new, strict=True))
+    ]
+    for table, rows in ((LogRow, log), (QuestionRow, questions), (ShownRow, shown)):
+        if rows:
+            connection.execute(sa.insert(table), rows)
+
+
+def _option_ids(connection: sa.Connection, study_id: int, options: Sequence[Option]) -> dict[str, int]:
+    """The id of each option by its key; options not known yet are stored."""
+    wanted = {option_key(option): option for option in options}
+    known = _known(connection, study_id, list(wanted))
+    missing = [key for key in wanted if key not in known]
+    if missing:
+        rows = [{"study_id": study_id, "fingerprint": key, "option": wanted[key]} for key in missing]
+        connection.execute(sa.insert(OptionRow), rows)
+        known.update(_known(connection, study_id, missing))
+    return known
+
+
+def _known(connection: sa.Connection, study_id: int, keys: Sequence[str]) -> dict[str, int]:
+    known: dict[str, int] = {}
+    for start in range(0, len(keys), 500):  # SQLite limits the number of parameters
+        found = sa.select(OptionRow.fingerprint, OptionRow.id).where(
+            OptionRow.study_id == study_id, OptionRow.fingerprint.in_(keys[start : start + 500])
+        )
+        known.update({row.fingerprint: row.id for row in connection.execute(found)})
+    return known
