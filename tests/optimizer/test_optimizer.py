@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import choicebo as cb
-from choicebo.errors import DataError, InvalidInput
 from choicebo.acquisition import Thompson
+from choicebo.errors import DataError, InvalidInput
 from choicebo.history import OWNER, rules
 from choicebo.model.engines import Laplace
 from choicebo.optimizer import Settings

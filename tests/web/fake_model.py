@@ -4,29 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from choicebo.space import from_dict
-from choicebo.study import compute
+from choicebo.history import Question
+from choicebo.optimizer.situation import Situation
 
-STRATEGY = "fake model"
-
-
-def next_query(state: dict[str, Any], *_: Any) -> dict[str, Any]:
-    """In the place of ``compute.next_query``: new options that depend on everything that was recorded, and on nothing else."""
-    if not compute.needs_model(state, from_dict(state["space"]).dim):
-        return {**compute.stand_in(state), "posterior": None}
-    space = from_dict(state["space"])
-    points = space.sample(state["settings"]["query_size"], seed=int(compute.question_key(state)[:8], 16))
-    query = {
-        "id": state["next_id"],
-        "options": space.decode(points),
-        "reason": "The model wants to know.",
-        "new": [True] * len(points),
-        "strategy": STRATEGY,
-        "latent_dim": 2,
-    }
-    return {"query": query, "latent_dim_history": state["latent_dim_history"], "posterior": None}
+NAME = "fake model"
 
 
-def likely_answers(*_: Any) -> list[list[int]]:
-    """In the place of ``compute.likely_answers``."""
-    return [[0]]
+def next_question(situation: Situation, *_: Any, **__: Any) -> tuple[Question, None]:
+    """In the place of the real one: new options that depend on everything that was recorded, and on nothing else."""
+    if not situation.needs_model:
+        return situation.stand_in(), None
+    space = situation.space
+    points = space.sample(situation.settings.query_size, seed=int(situation.key[:8], 16))
+    options, new = space.decode(points), (True,) * len(points)
+    return Question(situation.next_id, options, "The model wants to know.", new, (NAME,), 2, situation.looks), None

@@ -18,9 +18,10 @@ from starlette.testclient import TestClient
 import choicebo as cb
 from choicebo import insight
 from choicebo.model.posterior import Posterior
+from choicebo.optimizer import situation as compute
 from choicebo.space.study_file import Show
-from choicebo.study import Study, compute, posterior_file
-from choicebo.web import charts, desk
+from choicebo.study import Study, posterior_store
+from choicebo.web import charts, server
 from choicebo.web.app import create_app
 from choicebo.web.pages import choose
 from choicebo.web.pages.result import worth_a_card
@@ -315,7 +316,7 @@ def test_the_result_fits_nothing_again_and_asks_the_kept_model_everything_once(
 
     for where, name in (
         (compute, "fit"),
-        (posterior_file, "from_bytes"),
+        (posterior_store, "from_bytes"),
         (Posterior, "pareto_probability"),
         (insight, "stop_advice"),
         (insight, "surprises"),
@@ -333,20 +334,23 @@ def test_whether_to_go_on_is_said_beside_the_question_and_the_result_page_finds_
     learned: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     learned.client.get("/study/bread/result")
-    monkeypatch.setattr(desk, "build_result", lambda *_: pytest.fail("it was computed again"))
+    monkeypatch.setattr(server, "build_result", lambda *_: pytest.fail("it was computed again"))
     monkeypatch.setattr(choose, "_ADVICE_FROM", 7)
     sentence = build_result(learned.study).advice.sentence  # type: ignore[union-attr]
     assert escape(sentence) in learned.client.get("/study/bread/advice").text
 
 
 def test_a_new_answer_makes_a_new_result(learned: Browser) -> None:
-    study = learned.study
-    before = learned.client.get("/study/bread/result").text
+    def answers() -> int:
+        found = learned.client.get("/api/v1/studies/bread/result", params={"wait": 30}).json()
+        return int(found["answers"])
+
+    study, before = learned.study, answers()
     last = study.history()[-1]
     study.retract(last)
-    assert "From 7 answers" in before
-    assert "From 7 answers" not in learned.client.get("/study/bread/result").text
+    after = answers()
     study.restore(last)
+    assert (before, after, answers()) == (7, 6, 7)
     assert "From 7 answers" in learned.client.get("/study/bread/result").text
 
 
@@ -369,7 +373,7 @@ def test_what_is_known_from_one_rater_is_not_shown_as_that_of_another(
     def build(_: Study, rater: str | None) -> Result:
         return Result(7 if rater == "Ann" else 3, None, f"as {rater}", (), (), None, ())
 
-    monkeypatch.setattr("choicebo.web.desk.build_result", build)
+    monkeypatch.setattr("choicebo.web.server.build_result", build)
     assert browser.client.get("/api/v1/studies/bread/result", params={"wait": 9}).json()["answers"] == 3
     assert browser.client.get("/api/v1/studies/bread/result", params={"wait": 9, "rater": "Ann"}).json()["answers"] == 7
     assert browser.client.get("/study/bread/result?rater=Nobody").status_code == 404

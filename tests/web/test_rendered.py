@@ -15,8 +15,9 @@ import pytest
 import uvicorn
 
 import choicebo as cb
+from choicebo.optimizer import situation as compute
 from choicebo.space.study_file import Show
-from choicebo.study import Study, compute
+from choicebo.study import Study
 from choicebo.web.app import create_app
 from choicebo.web.settings import ServerSettings
 
@@ -141,8 +142,7 @@ def test_nothing_moves_when_a_question_takes_the_place_of_the_wait_for_it(
 def test_a_page_that_waits_for_the_model_goes_on_to_the_stand_in_by_itself(
     tmp_path: Path, open_page: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, scripts: bool
 ) -> None:
-    monkeypatch.setattr(compute, "next_query", fake_model.next_query)
-    monkeypatch.setattr(compute, "likely_answers", fake_model.likely_answers)
+    monkeypatch.setattr(compute, "next_question", fake_model.next_question)
     url, busy = str(tmp_path / "studies.db"), PatientPool()
     with Study.create(url, **bread(acquisition="default", initial_queries=1)) as study:
         study.tell(study.ask(stand_in=True), [0])

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from choicebo.errors import InvalidInput
-from choicebo.study import Study, compute
-from choicebo.web.desk import Desk
+from choicebo.optimizer import situation as compute
+from choicebo.serving.scheduler import Scheduler
+from choicebo.study import Study
 from choicebo.web.settings import ServerSettings
 
 from . import fake_model
@@ -41,14 +42,13 @@ class PatientPool(ThreadPoolExecutor):
 
     @property
     def questions(self) -> list[Any]:
-        """The records for which the model's question was computed."""
-        return [state for name, state in self.asked if name == "next_query"]
+        """The situations for which the model's question was computed."""
+        return [situation for name, situation in self.asked if name == "next_question"]
 
 
 @pytest.fixture
 def pool(monkeypatch: pytest.MonkeyPatch) -> Iterator[PatientPool]:
-    for name in ("next_query", "likely_answers"):
-        monkeypatch.setattr(compute, name, getattr(fake_model, name))
+    monkeypatch.setattr(compute, "next_question", fake_model.next_question)
     found = PatientPool()
     yield found
     found.go.set()
@@ -70,14 +70,14 @@ def known(serve: Callable[..., Browser], pool: PatientPool) -> Callable[..., Bro
     return start
 
 
-def desk(browser: Browser) -> Desk:
-    found: Desk = browser.client.app.state.desk  # type: ignore[attr-defined]
+def scheduler(browser: Browser) -> Scheduler:
+    found: Scheduler = browser.client.app.state.server.scheduler  # type: ignore[attr-defined]
     return found
 
 
 def model_is_done(browser: Browser) -> None:
     """Wait until nothing is being computed."""
-    for job in list(desk(browser)._jobs.values()):
+    for job in list(scheduler(browser)._jobs.values()):
         job.future.exception(timeout=60)
 
 
@@ -117,8 +117,8 @@ def test_the_question_of_the_model_is_used_next_and_computed_once(
     browser.answer([1])
     assert "The model wants to know." in browser.page.text
     asked = browser.study.get_question(4)
-    assert asked.strategy == fake_model.STRATEGY
-    assert list(asked.options) == fake_model.next_query(computed)["query"]["options"]
+    assert asked.strategy == fake_model.NAME
+    assert asked.options == fake_model.next_question(computed)[0].options
     browser.answer([1])
     assert browser.study.get_question(5).strategy == "stand-in"  # and not the same once more
 
@@ -129,12 +129,12 @@ def test_once_the_model_is_quick_its_questions_are_of_the_latest_answers(
     browser = known()
     browser.get("/study/bread")
     pool.go.set()
-    desk(browser).patience = NEVER
+    scheduler(browser).patience = NEVER
     for number in (4, 5):
         model_is_done(browser)
         browser.answer([1])
-        assert browser.study.get_question(number).strategy == fake_model.STRATEGY
-        assert sum(step["kind"] == "tell" for step in pool.questions[-1]["log"]) >= number - 1
+        assert browser.study.get_question(number).strategy == fake_model.NAME
+        assert pool.questions[-1].n_answers >= number - 1
 
 
 def test_nobody_waits_twice_for_the_same_thought_and_it_is_not_begun_twice(
@@ -142,7 +142,7 @@ def test_nobody_waits_twice_for_the_same_thought_and_it_is_not_begun_twice(
 ) -> None:
     browser = known()
     browser.get("/study/bread")
-    desk(browser).patience = NEVER
+    scheduler(browser).patience = NEVER
     for number in (4, 5):
         browser.answer([0])
         assert browser.field("question") == str(number)
@@ -155,7 +155,7 @@ def test_without_patience_the_model_is_waited_for(known: Callable[..., Browser],
     threading.Timer(1.5, pool.go.set).start()
     assert "Thinking about what to ask next" in browser.client.get("/study/bread").text
     browser.get("/study/bread")
-    assert [question.strategy for question in browser.study.questions()[2:]] == [fake_model.STRATEGY]
+    assert [question.strategy for question in browser.study.questions()[2:]] == [fake_model.NAME]
 
 
 def test_after_a_restart_the_stand_in_is_still_the_question_and_the_model_follows(
@@ -168,7 +168,7 @@ def test_after_a_restart_the_stand_in_is_still_the_question_and_the_model_follow
     assert re.findall(r'aria-label="Option[^"]+"', after.get("/study/bread").text) == shown
     pool.go.set()
     after.answer([2])
-    assert after.study.get_question(4).strategy == fake_model.STRATEGY
+    assert after.study.get_question(4).strategy == fake_model.NAME
     assert [act.kept for act in after.study.history()] == [(0,), (0,), (2,)]
 
 
@@ -195,11 +195,11 @@ def test_two_servers_give_one_rater_one_question(known: Callable[..., Browser]) 
 
 def test_raters_who_ask_at_once_get_different_stand_ins(known: Callable[..., Browser]) -> None:
     browser = known()
-    study = desk(browser).study("bread")
+    study = browser.client.app.state.server.study("bread")  # type: ignore[attr-defined]
     names = ["ann", "bob", "cem"]
     for name in names:
         study.add_rater(name)
-    asked = [job.result(timeout=60) for job in [desk(browser).begin_question(study, name) for name in names]]
+    asked = [job.result(timeout=60) for job in [scheduler(browser).begin_question(study, name) for name in names]]
     new = [str(o) for q in asked for o, is_new in zip(q.options, q.new, strict=True) if is_new]
     assert {question.strategy for question in asked} == {"stand-in"}
     assert len(set(new)) == len(new) == 6
@@ -225,10 +225,10 @@ def test_undo_during_the_thought_brings_the_earlier_question_back(known: Callabl
 def test_a_model_that_fails_is_told_to_who_waits(
     known: Callable[..., Browser], pool: PatientPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def next_query(*_: Any) -> None:
+    def next_question(*_: Any) -> None:
         raise ZeroDivisionError("secret")
 
-    monkeypatch.setattr(compute, "next_query", next_query)
+    monkeypatch.setattr(compute, "next_question", next_question)
     pool.go.set()
     browser = known(patience=NEVER)
     found = browser.client.get("/api/v1/studies/bread/question?wait=30")
@@ -239,28 +239,24 @@ def test_a_model_that_fails_is_told_to_who_waits(
 def test_the_look_at_the_hidden_objectives_is_begun_when_the_question_is_handed_out(
     serve: Callable[..., Browser], pool: PatientPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    check = {"answers": 8, "latent_dim": 3, "reason": "so", "used_from": 9}
+    look = {"answers": 8, "latent_dim": 3, "reason": "so", "used_from": 9}
 
-    def look(*_: Any) -> dict[str, Any]:
-        return check
+    def find(*_: Any) -> dict[str, Any]:
+        return look
 
-    monkeypatch.setattr(compute, "look", look)
+    find.__name__ = "look"
+    monkeypatch.setattr(compute, "look", find)
     pool.go.set()
     browser = serve(pool=pool, patience=NEVER)
     with Study.create(browser.url, **bread(acquisition="default", initial_queries=2)) as study:
         for _ in range(8):
             study.tell(study.ask(stand_in=True), [0])
     browser.get("/study/bread")
-    desk(browser)._spare.shutdown()  # waits until all that is ahead is done
-    desk(browser)._spare = ThreadPoolExecutor(1)
-    assert [name for name, _ in pool.asked] == ["next_query", "look", "likely_answers", "next_query"]
-    assert [state["latent_dim_history"] for state in pool.questions] == [[], [check]]
+    assert [name for name, _ in pool.asked] == ["next_question", "look"]
     browser.answer([0])
-    assert [name for name, _ in pool.asked].count("look") == 1
-    assert [entry.asked.latent_dim_history for entry in browser.study._ledger.read().entries if entry.asked][-2:] == [
-        [],
-        [check],
-    ]
+    assert [name for name, _ in pool.asked] == ["next_question", "look", "next_question"]
+    assert [situation.looks for situation in pool.questions] == [(), (look,)]
+    assert [question.looks for question in browser.study.questions()][-2:] == [(), (look,)]
 
 
 @pytest.mark.parametrize("patience", [-1.0, float("nan"), float("inf")])

@@ -13,11 +13,12 @@ from typer.testing import CliRunner
 from choicebo.__main__ import build_app
 from choicebo.errors import ConvergenceWarning
 from choicebo.model import compiling
-from choicebo.study import StorageError, Study, compute
+from choicebo.serving import pool as pools
+from choicebo.serving.pool import LocalPool
+from choicebo.study import StorageError, Study
 from choicebo.web import commands
-from choicebo.web.desk import Desk
+from choicebo.web.server import Server
 from choicebo.web.settings import ServerSettings
-from choicebo.web.workers import WorkerPool
 
 from .web_helpers import bread
 
@@ -25,24 +26,24 @@ from .web_helpers import bread
 def test_a_killed_worker_costs_no_question(tmp_path: object) -> None:
     settings = ServerSettings(f"{tmp_path}/studies.db", workers=1)
     Study.create(settings.url, **bread()).close()
-    desk = Desk(settings)
+    server = Server(settings)
     try:
-        study = desk.study("bread")
-        assert isinstance(desk.pool, WorkerPool)
-        worker = desk.pool.submit(os.getpid).result(timeout=120)
-        waiting = desk.pool.submit(time.sleep, 60)
-        asked = desk.begin_question(study, "owner")
+        study = server.study("bread")
+        assert isinstance(server.scheduler.pool, LocalPool)
+        worker = server.scheduler.pool.submit(os.getpid).result(timeout=120)
+        waiting = server.scheduler.pool.submit(time.sleep, 60)
+        asked = server.scheduler.begin_question(study, "owner")
         os.kill(worker, signal.SIGKILL)
         assert asked.result(timeout=120).number == 1
         assert waiting.exception() is not None
-        assert desk.pool.submit(os.getpid).result(timeout=120) != worker
+        assert server.scheduler.pool.submit(os.getpid).result(timeout=120) != worker
     finally:
-        desk.close()
+        server.close()
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="processes are looked up in /proc")
 def test_a_closed_pool_leaves_no_process_behind() -> None:
-    pool = WorkerPool(1)
+    pool = LocalPool(1)
     worker = pool.submit(os.getpid).result(timeout=120)
     pool.shutdown()
     for _ in range(100):
@@ -55,16 +56,16 @@ def test_a_closed_pool_leaves_no_process_behind() -> None:
 def test_what_the_end_cuts_off_is_not_begun_again(tmp_path: Path) -> None:
     settings = ServerSettings(str(tmp_path / "studies.db"), workers=1, patience=0)
     Study.create(settings.url, **bread()).close()
-    desk = Desk(settings)
-    assert isinstance(desk.pool, WorkerPool)
-    desk.pool.submit(os.getpid).result(timeout=120)
-    desk.pool.submit(time.sleep, 60)
-    asked = desk.begin_question(desk.study("bread"), "owner")
+    server = Server(settings)
+    assert isinstance(server.scheduler.pool, LocalPool)
+    server.scheduler.pool.submit(os.getpid).result(timeout=120)
+    server.scheduler.pool.submit(time.sleep, 60)
+    asked = server.scheduler.begin_question(server.study("bread"), "owner")
     while not asked.running():
         time.sleep(0.05)
-    desk.close()
+    server.close()
     assert isinstance(asked.exception(timeout=60), StorageError)
-    assert desk.pool._pool is None
+    assert server.scheduler.pool._pool is None
 
 
 def test_a_process_that_computes_takes_work_while_the_model_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,7 +78,7 @@ def test_a_process_that_computes_takes_work_while_the_model_is_compiled(monkeypa
     monkeypatch.setattr(compiling, "prepare", prepare)
     with warnings.catch_warnings(record=True) as shown:
         warnings.simplefilter("always")
-        compute.be_ready()  # would never return if it waited
+        pools.be_ready()  # would never return if it waited
         warnings.warn("only 12 effective draws", ConvergenceWarning, stacklevel=1)
     assert begun.wait(60)
     go.set()
@@ -91,13 +92,13 @@ def test_code_that_cannot_be_compiled_ends_no_process(
         raise OSError("the disk is full")
 
     monkeypatch.setattr(compiling, "prepare", prepare)
-    with caplog.at_level("INFO", logger="choicebo.study"):
-        compute._prepare()
+    with caplog.at_level("INFO", logger="choicebo.serving"):
+        pools._prepare()
     assert "the disk is full" in caplog.text
 
 
 def test_every_process_is_started_before_somebody_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    pool, asked = WorkerPool(3), []
+    pool, asked = LocalPool(3), []
     monkeypatch.setattr(pool, "submit", lambda *work: asked.append(work))
     pool.warm()
     assert len(asked) == 3

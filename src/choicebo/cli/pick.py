@@ -28,8 +28,7 @@ def pick(
         int | None, typer.Option("--questions", "-q", min=1, metavar="N", help="Stop after this many answers.")
     ] = None,
     ahead: Annotated[
-        bool,
-        typer.Option("--ahead/--no-ahead", help="Compute the next question while you think, in a second process."),
+        bool, typer.Option("--ahead/--no-ahead", hidden=True, help="Of earlier versions; it does nothing any more.")
     ] = True,
 ) -> None:
     """Answer questions in the terminal.
@@ -56,7 +55,6 @@ def pick(
       choicebo pick postgresql://ann@server/studies --name bread
       echo "1 3" | choicebo pick bread.db --plain
     """
-    from choicebo.cli.ahead import Asker
     from choicebo.cli.keys import Keys
     from choicebo.cli.session import PlainSession, Session
     from choicebo.errors import ConvergenceWarning
@@ -68,13 +66,11 @@ def pick(
         opened = Study.open(storage, name)
         compiling.start()  # the first questions need no model, so that nobody waits for it
         who = _rater(opened, rater, join)
-        interactive = sys.stdin.isatty()
-        with Asker(storage, opened, who, ahead=ahead and interactive) as asker:
-            if plain:
-                given = PlainSession(opened, who, asker, sys.stdin).run(questions)
-            else:
-                with Keys() as keys:
-                    given = Session(opened, who, asker, keys).run(questions)
+        if plain:
+            given = PlainSession(opened, who, sys.stdin).run(questions)
+        else:
+            with Keys() as keys:
+                given = Session(opened, who, keys).run(questions)
         total = opened.n_answers
     output.results().print(
         _summary(given, total, arguments.shown(study)), highlight=False, soft_wrap=True, markup=False
@@ -88,12 +84,12 @@ def _summary(given: int, total: int, address: str) -> str:
 
 def _rater(study: Study, rater: str | None, join: bool) -> str | None:
     """The rater, added to the study if need be."""
-    from choicebo.study import UnknownRater
+    from choicebo.study import UnknownRaterError
 
     if rater is None or rater in (known := [each.name for each in study.raters()]):
         return rater
     if not join:
-        raise UnknownRater(
+        raise UnknownRaterError(
             f"Nobody called {rater!r} answers this study: give one of {', '.join(known)}, or add --join."
         )
     study.add_rater(rater)

@@ -36,7 +36,7 @@ def report(
     with arguments.open_study(study, name) as opened:
         path = out or Path(f"{opened.name}-report.html")
         arguments.require_new(path, force)
-        if opened.data(rater) is None:
+        if not opened.count_answers(rater):
             raise InvalidInput("There are no answers yet, so there is nothing to report: choicebo pick takes some.")
         from choicebo.cli import report_page
 

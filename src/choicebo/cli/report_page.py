@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from choicebo.model.posterior import Posterior
     from choicebo.space import Option
-    from choicebo.study import Past, Status, Study
+    from choicebo.study import Answer, Status, Study
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #8884; --mark: #0072b2; --quiet: #6b7280; }
@@ -153,12 +153,12 @@ def _history(study: Study, rater: str | None) -> Iterable[str]:
     yield "</details>"
 
 
-def _when(past: Past) -> str:
+def _when(past: Answer) -> str:
     took = f"<br>{past.seconds:.0f} s" if past.seconds is not None else ""
     return f"{past.at:%Y-%m-%d %H:%M}<br>{escape(past.rater)}{took}"
 
 
-def _what(study: Study, past: Past) -> str:
+def _what(study: Study, past: Answer) -> str:
     items = "".join(
         f"<li{' class=kept' if place in past.kept else ''}>{escape(describe(study.space, option))}</li>"
         for place, option in enumerate(past.options)

@@ -11,12 +11,13 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from choicebo.cli.ahead import Asker
 from choicebo.cli.cards import KEYS, Cards
 from choicebo.cli.keys import END, ENTER, Keys
+from choicebo.cli.waiting import waiting
 from choicebo.errors import InvalidInput
 from choicebo.study import Question, Study
 
+CHOOSING = "Choosing the next question"
 KEEP_SOMETHING = "Mark at least one option to keep, or s to skip."
 STOP, SKIP, UNDO, NONE = "stop", "skip", "undo", "none"
 Act = str | tuple[int, ...]
@@ -26,8 +27,8 @@ Act = str | tuple[int, ...]
 class Turn(ABC):
     """Questions one after the other, until the person stops."""
 
-    def __init__(self, study: Study, rater: str | None, asker: Asker) -> None:
-        self.study, self._rater, self._asker = study, rater, asker
+    def __init__(self, study: Study, rater: str | None) -> None:
+        self.study, self._rater = study, rater
 
     @abstractmethod
     def decide(self, question: Question) -> Act:
@@ -41,8 +42,8 @@ class Turn(ABC):
         """Ask until the person stops, or ``limit`` answers are given; how many were given and stand."""
         given = 0
         while limit is None or given < limit:
-            question = self._asker.ask()
-            self._asker.prepare(question)
+            with waiting(CHOOSING) as progress:
+                question = self.study.ask(self._rater, progress=progress)
             began = time.monotonic()
             act = self.decide(question)
             if act == STOP:
@@ -88,10 +89,8 @@ class Turn(ABC):
 class Session(Turn):
     """A table of options, and single keys."""
 
-    def __init__(
-        self, study: Study, rater: str | None, asker: Asker, keys: Keys, console: Console | None = None
-    ) -> None:
-        super().__init__(study, rater, asker)
+    def __init__(self, study: Study, rater: str | None, keys: Keys, console: Console | None = None) -> None:
+        super().__init__(study, rater)
         self._keys, self._console = keys, console or Console()
         self._blocks = (self._console.encoding or "").lower().startswith("utf")
 
@@ -172,8 +171,8 @@ class Session(Turn):
 class PlainSession(Turn):
     """Lines in and lines out, in the order in which a screen reader reads them."""
 
-    def __init__(self, study: Study, rater: str | None, asker: Asker, stream: TextIO) -> None:
-        super().__init__(study, rater, asker)
+    def __init__(self, study: Study, rater: str | None, stream: TextIO) -> None:
+        super().__init__(study, rater)
         self._stream = stream
 
     def say(self, sentence: str) -> None:

@@ -129,7 +129,7 @@ def _text(study: Study, what: What) -> str:
         case What.study:
             return study.export_json()
         case What.choices:
-            data = study.data()
+            data = study.data
             if data is None:
                 raise InvalidInput("There are no answers yet: choicebo pick takes some.")
             return data.to_json()

@@ -127,7 +127,7 @@ def run(
             began, cpu_began = time.perf_counter(), time.process_time()
             query = optimizer.ask()
             wait, cpu = time.perf_counter() - began, time.process_time() - cpu_began
-            fitted = optimizer.fitted  # anew for every answer, once the model asks
+            fitted = optimizer.known_posterior  # anew for every answer, once the model asks
             diagnostics = None if fitted is None else fitted.diagnostics
             issued = sum(issubclass(each.category, ConvergenceWarning) for each in caught[warned:])
             shown = 0 if fitted is None else len(fitted.options)

@@ -61,7 +61,7 @@ def simulate(task: str, questions: int, seed: int) -> list[dict[str, Any]]:
         for _ in range(questions + 1):
             query = optimizer.ask()
             shown = space.encode(query.options)
-            posterior = optimizer.posterior if query.latent_dim is not None else None
+            posterior = optimizer.posterior() if query.latent_dim is not None else None
             if posterior is not None:
                 if waiting is not None:
                     foretold, before, members = waiting

@@ -77,9 +77,7 @@ def to_record(events: Sequence[Event]) -> dict[str, Any]:
     return {"options": [option for _, option in options.values()], "log": [_line(event, options) for event in events]}
 
 
-def from_record(
-    document: Mapping[str, Any], space: Searchable, raters: Sequence[str] | None = None
-) -> list[Event]:
+def from_record(document: Mapping[str, Any], space: Searchable, raters: Sequence[str] | None = None) -> list[Event]:
     """The events that :func:`to_record` described, or an error that says what is wrong where.
 
     With ``raters``, each event has one of them and a time.

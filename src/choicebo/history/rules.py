@@ -136,9 +136,7 @@ def undo(state: State, rater: str, at: datetime | None) -> list[Event]:
     ]
 
 
-def amend(
-    state: State, position: int, kind: Literal["retraction", "restoration"], at: datetime | None
-) -> Event | None:
+def amend(state: State, position: int, kind: Literal["retraction", "restoration"], at: datetime | None) -> Event | None:
     """Hide an answer from the model, or let it count again; None if that is so already."""
     act = state.events.get(position)
     if act is None or not act.is_act or act.kind == "skip":
@@ -160,7 +158,5 @@ def add(state: State, choices: Sequence[Added], rater: str, at: datetime | None)
         new = tuple(key not in seen for key in keys)
         seen.update(keys)
         target = first if number else None
-        events.append(
-            Event(first + number, "addition", rater, at, target, kept, added=tuple(options), added_new=new)
-        )
+        events.append(Event(first + number, "addition", rater, at, target, kept, added=tuple(options), added_new=new))
     return events

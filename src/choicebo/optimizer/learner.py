@@ -114,9 +114,7 @@ class Learner:
         if answers is not None and situation.settings.needs_model(situation.n_answers + 1, situation.space.dim):
             self._begin_look(situation, answers, situation.look_key(answers))
 
-    def _begin_look(
-        self, situation: Situation, answers: int, key: tuple[str, int]
-    ) -> BackgroundLook | ExecutorLook:
+    def _begin_look(self, situation: Situation, answers: int, key: tuple[str, int]) -> BackgroundLook | ExecutorLook:
         with self._busy:
             under_way = self._looks.get(key)
             if under_way is not None:

@@ -131,7 +131,7 @@ class ChoiceOptimizer:
     def _answer(self, question: Question | int, kept: Sequence[int] | None) -> None:
         before = rules.asked(self._state, question).top
         if before is not None:
-            done, number = "skipped" if before.kind == "skip" else "answered", self._state.answer(before).question
+            done, number = "skipped" if before.kind == "skip" else "answered", rules.asked_id(self._state, question)
             raise AlreadyAnsweredError(
                 f"question {number} is {done} already; undo() takes an answer back", number, before.kept
             )
@@ -225,9 +225,7 @@ class ChoiceOptimizer:
         """The model of all answers if it was fitted already. Never computes."""
         return self._learner.known(self.situation)
 
-    def pareto_set(
-        self, threshold: float = 0.5, *, progress: ProgressCallback | None = None
-    ) -> list[ParetoOption]:
+    def pareto_set(self, threshold: float = 0.5, *, progress: ProgressCallback | None = None) -> list[ParetoOption]:
         """The options seen so far that are probably beaten by no other, the most probable first.
 
         Empty only before the first answer.

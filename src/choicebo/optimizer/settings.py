@@ -117,9 +117,7 @@ class Settings:
         from choicebo.model.gp import ChoiceGP
 
         engine = question_engine(self.engine) if isinstance(self.engine, str) else self.engine
-        return ChoiceGP(
-            latent_dim, kernel=self.kernel, engine=engine, lapse=self.lapse, correlated=self.correlated
-        )
+        return ChoiceGP(latent_dim, kernel=self.kernel, engine=engine, lapse=self.lapse, correlated=self.correlated)
 
     def checked(self, space: Searchable) -> Settings:
         """The same for the options of a space, which must be fit to be asked about."""
@@ -147,7 +145,9 @@ class Settings:
         """A JSON-compatible record of all settings."""
         for name in ("acquisition", "engine", "kernel"):
             if not isinstance(getattr(self, name), str):
-                raise InvalidInput(f"{name} is an object and cannot be stored; give its name where a loop is to be kept")
+                raise InvalidInput(
+                    f"{name} is an object and cannot be stored; give its name where a loop is to be kept"
+                )
         return {**vars(self), "baseline": None if self.baseline is None else dict(self.baseline)}
 
     @classmethod

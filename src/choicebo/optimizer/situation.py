@@ -123,8 +123,9 @@ class Situation:
         options = {_key(option): option for event in self.events for option in event.options}
         if self.settings.baseline is not None:
             options[_key(self.settings.baseline)] = self.settings.baseline
-        encoded = self.space.encode(list(options.values())) + 0.0 if options else []
-        return dict(zip(options, encoded, strict=True))
+        if not options:
+            return {}
+        return dict(zip(options, self.space.encode(list(options.values())) + 0.0, strict=True))
 
     def points(self, options: Sequence[Option]) -> Array:
         """Cube points (n, d) of options that were shown."""

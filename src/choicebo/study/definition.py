@@ -10,10 +10,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInput, StudyError
 from choicebo.space import Catalogue, Space, from_dict
 from choicebo.space.study_file import QUESTION, Show, StudyFile, read
-from choicebo.errors import StudyError
 from choicebo.study.event_store import now
 from choicebo.study.tables import StudyRow
 

@@ -10,11 +10,12 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from typing import Any
 
 import sqlalchemy as sa
 
 from choicebo.errors import StudyNotFoundError
-from choicebo.history import Event, Question, State
+from choicebo.history import OWNER, Event, Question, State
 from choicebo.history.events import option_key
 from choicebo.space import Option
 from choicebo.study import raters
@@ -64,7 +65,7 @@ class EventStore:
 
     def rater(self, given: str | None) -> str:
         """The rater of that name, who must exist; the owner if none is given."""
-        name = raters.OWNER if given is None else given
+        name = OWNER if given is None else given
         if name not in self._raters:  # nobody who came ever goes
             with self.storage.read() as connection:
                 self._raters = raters.names(connection, self.study_id)
@@ -132,7 +133,7 @@ def read_since(connection: sa.Connection, study_id: int, position: int) -> list[
     return [_event(row, asked.get(row.position), shown.get(row.position, [])) for row in rows]
 
 
-def _event(row: sa.Row, asked: sa.Row | None, shown: Sequence[tuple[Option, bool]]) -> Event:
+def _event(row: sa.Row[Any], asked: sa.Row[Any] | None, shown: Sequence[tuple[Option, bool]]) -> Event:
     options, new = [option for option, _ in shown], tuple(is_new for _, is_new in shown)
     question = None
     if asked is not None:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 import sqlalchemy as sa
 
 from choicebo.errors import StudyError, UnknownRaterError
-from choicebo.history import OWNER, State
+from choicebo.history import State
 from choicebo.study.records import Rater
 from choicebo.study.tables import RaterRow, StudyRow, TokenRow
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from choicebo.space import Option
 from choicebo.history import Answer, Question
+from choicebo.space import Option
 from choicebo.study.records import Rater
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def _surprising(posterior: Posterior, answers: list[Answer]) -> tuple[Surprise, 
     )
 
 
-def _shown(past: tuple[Answer, ...], questions: tuple[Question, ...]) -> list[tuple[Option, ...]]:
+def _shown(past: tuple[Answer, ...], questions: tuple[Question, ...]) -> list[list[Option]]:
     return [act.options for act in past] + [question.options for question in questions]
 
 

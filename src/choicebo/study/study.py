@@ -120,7 +120,9 @@ class Study:
             rows = {row.name: row for row in connection.execute(sa.select(StudyRow.__table__).order_by(StudyRow.id))}
         if name is None:
             if len(rows) != 1:
-                raise StudyNotFoundError(f"{storage} holds {len(rows)} studies: give the name of one. {_there_are(rows)}")
+                raise StudyNotFoundError(
+                    f"{storage} holds {len(rows)} studies: give the name of one. {_there_are(rows)}"
+                )
             name = next(iter(rows))
         if name not in rows:
             raise StudyNotFoundError(f"There is no study {name!r} in {storage}. {_there_are(rows)}")
@@ -432,12 +434,12 @@ class Study:
         """A choice made elsewhere: ``kept`` are positions in ``shown``."""
         return self._add([rules.choice_made_elsewhere(self.space, shown, kept)], rater)[0]
 
-    def _add(self, choices: Sequence[rules.Added], rater: str | None) -> list[Answer]:
+    def _add(self, choices: Sequence[rules.Added], rater: str | None) -> tuple[Answer, ...]:
         name = self._events.rater(rater)
         with self._events.writing() as writer:
             events = rules.add(writer.state, choices, name, now())
             writer.append(*events)
-            return [writer.state.answer(event) for event in events]
+            return tuple(writer.state.answer(event) for event in events)
 
     # ---- what happened
 
@@ -448,8 +450,9 @@ class Study:
 
     def count_answers(self, rater: str | None = None) -> int:
         """Answers and additions that count, of one rater if named."""
+        name = self._share(rater)
         with self._events.reading() as state:
-            return state.n_answers(rater)
+            return state.n_answers(name)
 
     @property
     def learned_until(self) -> int:

@@ -13,8 +13,8 @@ import numpy as np
 from choicebo import choices_io
 from choicebo.choices import ROUNDING, ChoiceData
 from choicebo.errors import ChoiceboError, DataError, StudyError
-from choicebo.space import Catalogue, Option, Space
 from choicebo.history.rules import choice_made_elsewhere
+from choicebo.space import Catalogue, Option, Space
 
 if TYPE_CHECKING:
     from choicebo.study.study import Study
@@ -97,7 +97,15 @@ def csv_table(study: Study, table: str) -> str:
         head = ["id", "question", "kind", "state", "rater", "at", "seconds", "place", "kept", *names]
         rows = [
             [
-                *(past.id, past.question, past.kind, past.state, past.rater, past.at.isoformat(), past.seconds),
+                *(
+                    past.id,
+                    past.question,
+                    past.kind,
+                    past.state,
+                    past.rater,
+                    past.at and past.at.isoformat(),
+                    past.seconds,
+                ),
                 *(place, int(place in past.kept), *_cells(option, names)),
             ]
             for past in study.history()

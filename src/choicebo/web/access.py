@@ -18,7 +18,7 @@ from choicebo.web.addresses import study_path
 from choicebo.web.limiter import Limiter
 
 if TYPE_CHECKING:
-    from choicebo.web.desk import Desk
+    from choicebo.web.server import Server
 
 OWNER_COOKIE = "choicebo_owner"
 RATER_COOKIE = "choicebo_rater"
@@ -54,8 +54,8 @@ class Visitor:
 class Access:
     """Checks tokens, cookies and forms."""
 
-    def __init__(self, desk: Desk, token: str | None) -> None:
-        self._desk = desk
+    def __init__(self, server: Server, token: str | None) -> None:
+        self._server = server
         self._token = token
         self.limiter = Limiter()
         # Whoever tries tokens by way of the cookie pays for each guess.
@@ -88,7 +88,7 @@ class Access:
     def rater(self, request: Request) -> tuple[str, str] | None:
         """The study and name of the rater whose link was opened in this browser."""
         token = request.cookies.get(RATER_COOKIE, "")
-        return Study.of_token(self._desk.storage, token) if token else None
+        return Study.of_token(self._server.storage, token) if token else None
 
     def require_owner(self, request: Request) -> None:
         """Refuse anybody but the owner."""
@@ -102,7 +102,7 @@ class Access:
 
     def join(self, request: Request, token: str) -> str:
         """The study of a rater's token."""
-        found = Study.of_token(self._desk.storage, token)
+        found = Study.of_token(self._server.storage, token)
         self._attempt(request, found is not None)
         assert found is not None
         return found[0]
@@ -123,7 +123,7 @@ class Access:
         if self._token is not None and _same(token, self._token):
             self._attempt(request, True)
             return Visitor(OWNER, is_owner=True)
-        found = Study.of_token(self._desk.storage, token)
+        found = Study.of_token(self._server.storage, token)
         self._attempt(request, found is not None)
         if found is None or found[0] != study:
             raise NotAllowed("This token is not for that.")

@@ -18,9 +18,9 @@ from choicebo.web import failures
 from choicebo.web.access import Access
 from choicebo.web.api import routes as api
 from choicebo.web.context import STATIC
-from choicebo.web.desk import Desk
 from choicebo.web.guard import Guard
 from choicebo.web.pages import choose, entrance, history, raters, result, setup, studies
+from choicebo.web.server import Server
 from choicebo.web.settings import ServerSettings, is_loopback
 
 _THREADS = 100
@@ -29,14 +29,14 @@ _YEAR = "public, max-age=31536000, immutable"
 
 def create_app(settings: ServerSettings, pool: Executor | None = None) -> FastAPI:
     """The app of one server process; it computes in processes of its own unless a ``pool`` is given."""
-    desk = Desk(settings, pool)
+    server = Server(settings, pool)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         to_thread.current_default_thread_limiter().total_tokens = _THREADS
-        desk.warm()
+        server.scheduler.warm()
         yield
-        desk.close()
+        server.close()
 
     app = FastAPI(
         title="choicebo",
@@ -47,8 +47,8 @@ def create_app(settings: ServerSettings, pool: Executor | None = None) -> FastAP
         redoc_url=None,
         openapi_url="/api/v1/openapi.json",
     )
-    app.state.desk = desk
-    app.state.access = Access(desk, settings.token)
+    app.state.server = server
+    app.state.access = Access(server, settings.token)
     for page in (entrance, studies, setup, choose, result, history, raters):
         app.include_router(page.router, include_in_schema=False)
     app.include_router(api.router)

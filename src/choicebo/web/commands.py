@@ -91,7 +91,7 @@ def serve(
     compiling.start()  # the first questions need no model, so that nobody waits for it
     settings = ServerSettings(_address(study), host, port, token, workers, share_result, images, patience)
     app = create_app(settings)
-    app.state.desk.list()  # a database that cannot be read is an error now, not in the browser
+    app.state.server.list()  # a database that cannot be read is an error now, not in the browser
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
     config = uvicorn.Config(
         app,

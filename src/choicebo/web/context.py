@@ -1,4 +1,4 @@
-"""What pages share: the desk, who is asking, and how a template becomes a response."""
+"""What pages share: the server, who is asking, and how a template becomes a response."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from choicebo.errors import InvalidInput
 from choicebo.study import OWNER, Study
 from choicebo.web.access import Access, OwnerOnly, Visitor
 from choicebo.web.addresses import name_of, slug, study_path
-from choicebo.web.desk import Desk
 from choicebo.web.pictures import drawing_size
+from choicebo.web.server import Server
 
 STATIC = resources.files("choicebo.web") / "static"
 
@@ -41,9 +41,9 @@ class Seat:
         return self.visitor.rater
 
 
-def desk_of(request: Request) -> Desk:
-    """The desk of this server."""
-    found: Desk = request.app.state.desk
+def server_of(request: Request) -> Server:
+    """This server."""
+    found: Server = request.app.state.server
     return found
 
 
@@ -57,7 +57,7 @@ def seat(request: Request, name: str) -> Seat:
     """The study in the path and its visitor; nobody else learns whether it exists."""
     study = name_of(name)
     visitor = access_of(request).visitor(request, study)
-    return Seat(desk_of(request).study(study), visitor)
+    return Seat(server_of(request).study(study), visitor)
 
 
 def owner_seat(request: Request, name: str) -> Seat:
@@ -78,7 +78,7 @@ def result_seat(request: Request, name: str) -> Seat:
 
 def sees_result(request: Request, seat: Seat) -> bool:
     """Whether a visitor may see the result: the owner; and raters if it is theirs alone or the server shares it."""
-    return seat.visitor.is_owner or seat.study.raters_mode == "separate" or desk_of(request).share_result
+    return seat.visitor.is_owner or seat.study.raters_mode == "separate" or server_of(request).settings.share_result
 
 
 def whose(seat: Seat, asked: str = "") -> str | None:

@@ -12,10 +12,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from choicebo.errors import ChoiceboError, InvalidInput
-from choicebo.study import AlreadyAnswered, StorageError, StudyExists, StudyNotFound, UnknownRater
+from choicebo.study import AlreadyAnsweredError, StorageError, StudyExistsError, StudyNotFoundError, UnknownRaterError
 from choicebo.web.access import ForgedForm, NotAllowed, OwnerOnly, TooManyAttempts
 from choicebo.web.addresses import name_of, study_path
-from choicebo.web.context import desk_of, render, see_other, wants_part
+from choicebo.web.context import render, see_other, server_of, wants_part
 from choicebo.web.guard import HEADERS
 
 log = logging.getLogger("choicebo.web")
@@ -23,10 +23,10 @@ log = logging.getLogger("choicebo.web")
 API = "/api/"
 _FORMS = ("/studies/new", "/studies/catalogue")
 _CODES: tuple[tuple[type[Exception], int], ...] = (
-    (StudyNotFound, 404),
-    (UnknownRater, 404),
-    (StudyExists, 409),
-    (AlreadyAnswered, 409),
+    (StudyNotFoundError, 404),
+    (UnknownRaterError, 404),
+    (StudyExistsError, 409),
+    (AlreadyAnsweredError, 409),
     (NotAllowed, 401),
     (OwnerOnly, 403),
     (TooManyAttempts, 429),
@@ -60,8 +60,8 @@ def add_to(app: FastAPI) -> None:
 
 def _known(request: Request, error: Exception) -> Response:
     code = code_of(error)
-    if isinstance(error, StudyNotFound) and "name" in request.path_params:
-        desk_of(request).forget(name_of(request.path_params["name"]))
+    if isinstance(error, StudyNotFoundError) and "name" in request.path_params:
+        server_of(request).forget(name_of(request.path_params["name"]))
     if isinstance(error, NotAllowed) and request.method == "GET" and _is_page(request):
         return see_other(f"/enter?next={quote(request.url.path)}")
     return answer(request, code, str(error))

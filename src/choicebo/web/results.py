@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -55,16 +54,10 @@ class Result:
         return tuple(point for point in self.points if point.optimal)
 
 
-def version(study: Study) -> str:
-    """Tells apart all states of the answers."""
-    states = [(past.id, past.kind, past.state) for past in study.history()]
-    return hashlib.sha256(repr(states).encode()).hexdigest()
-
-
 def build_result(study: Study, rater: str | None = None) -> Result:
-    """What the page shows of the model of everybody's answers, or of one rater's; it is fitted only if it is not kept."""
+    """What the page shows of the model of everybody's answers, or of one rater's; it is fitted only if it is not known."""
     fitted = study.optimizer(rater, fit=True)
-    posterior = fitted.fitted
+    posterior = fitted.known_posterior
     if posterior is None:
         return Result(0, None, "", (), (), None, ())
     from choicebo.insight.drivers import drivers

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from choicebo.space.study_file import QUESTION
-from choicebo.study import Answer, Past, Question, Rater, StudyInfo
+from choicebo.study import Answer, Question, Rater, StudyInfo
 
 Option = dict[str, Any]
 Positions = Annotated[list[Annotated[int, Field(ge=0, le=11)]], Field(max_length=12)]
@@ -171,7 +171,7 @@ class PastOut(_Out):
     state: str
 
     @classmethod
-    def of(cls, past: Past) -> PastOut:
+    def of(cls, past: Answer) -> PastOut:
         """The record of the past."""
         return cls.model_validate(past)
 

@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 
 from choicebo.space import from_dict
 from choicebo.space.study_file import Show
-from choicebo.study import Past, StudyError, StudyNotFound
+from choicebo.study import Answer, StudyError, StudyNotFoundError
 from choicebo.web.access import NotAllowed, Visitor
 from choicebo.web.addresses import name_of
 from choicebo.web.api.models import (
@@ -31,7 +31,7 @@ from choicebo.web.api.models import (
     TokenOut,
 )
 from choicebo.web.api.reference import operations
-from choicebo.web.context import Seat, access_of, desk_of, render, sees_result, whose
+from choicebo.web.context import Seat, access_of, render, sees_result, server_of, whose
 
 DESCRIPTION = (
     "Questions and answers of choicebo studies for other clients. Send the owner's or a rater's token as "
@@ -64,7 +64,7 @@ def sitting(request: Request, name: Annotated[str, Path(description="The name of
     """The study in the path, and who calls."""
     study = name_of(name)
     visitor = access_of(request).bearer(request, study)
-    return Seat(desk_of(request).study(study), visitor)
+    return Seat(server_of(request).study(study), visitor)
 
 
 def owner_sitting(found: Annotated[Seat, Depends(sitting)]) -> Seat:
@@ -93,14 +93,14 @@ def documentation(request: Request) -> Response:
 @router.get("/studies", summary="All studies")
 def studies(request: Request, visitor: Owner) -> list[StudyOut]:
     """Oldest first."""
-    return [StudyOut.of(info) for info in desk_of(request).list()]
+    return [StudyOut.of(info) for info in server_of(request).list()]
 
 
 @router.post("/studies", summary="Create a study", status_code=201)
 def create(request: Request, visitor: Owner, given: StudyIn) -> StudyDetail:
     """A new study over a space or a catalogue."""
     try:
-        study = desk_of(request).create(
+        study = server_of(request).create(
             name=given.name,
             space=from_dict(given.space),
             question=given.question,
@@ -123,7 +123,7 @@ def study(found: Sitting) -> StudyDetail:
 @router.get("/studies/{name}/question", summary="The question to show", responses={202: {"model": Thinking}})
 def question(request: Request, found: Sitting, wait: Wait = 0.0) -> QuestionOut:
     """The caller's open question, or the next one; 202 while it is being computed."""
-    asked = desk_of(request).question(found.study, found.rater, wait=wait)
+    asked = server_of(request).scheduler.question(found.study, found.rater, wait=wait)
     return JSONResponse({"thinking": True}, 202) if asked is None else QuestionOut.of(asked)  # type: ignore[return-value]
 
 
@@ -131,7 +131,6 @@ def question(request: Request, found: Sitting, wait: Wait = 0.0) -> QuestionOut:
 def answer(request: Request, found: Sitting, number: Number, given: AnswerIn) -> AnswerOut:
     """Store which options were kept. The same again changes nothing; another answer is refused unless a correction."""
     told = found.study.tell(number, given.kept, rater=found.rater, seconds=given.seconds, correction=given.correction)
-    desk_of(request).answered(found.study, found.rater)
     return AnswerOut.of(told)
 
 
@@ -139,7 +138,6 @@ def answer(request: Request, found: Sitting, number: Number, given: AnswerIn) ->
 def skip(request: Request, found: Sitting, number: Number) -> AnswerOut:
     """Leave a question unanswered for good."""
     told = found.study.skip(number, rater=found.rater)
-    desk_of(request).answered(found.study, found.rater)
     return AnswerOut.of(told)
 
 
@@ -147,7 +145,6 @@ def skip(request: Request, found: Sitting, number: Number) -> AnswerOut:
 def undo(request: Request, found: Sitting) -> list[PastOut]:
     """Take back the caller's latest answer, skip or import; its question is open again."""
     taken = found.study.undo(rater=found.rater)
-    desk_of(request).answered(found.study, found.rater)
     return [PastOut.of(past) for past in taken]
 
 
@@ -188,7 +185,7 @@ def result(
     """The options that probably no other one beats, and what drives them; 202 while it is being computed."""
     if not sees_result(request, found):
         raise NotAllowed("The result of this study is for its owner.")
-    known = desk_of(request).result(found.study, whose(found, rater), wait=wait)
+    known = server_of(request).result(found.study, whose(found, rater), wait=wait)
     if known is None:
         return JSONResponse({"thinking": True}, 202)  # type: ignore[return-value]
     return ResultOut(
@@ -244,9 +241,8 @@ def _settings(given: dict[str, Any]) -> dict[str, Any]:
     return given
 
 
-def _past(found: Seat, answer: int) -> Past:
-    own = None if found.visitor.is_owner else found.rater
-    past = next((past for past in found.study.history(own) if past.id == answer), None)
-    if past is None:
-        raise StudyNotFound(f"There is no answer {answer} here.")
+def _past(found: Seat, answer: int) -> Answer:
+    past = found.study.get_answer(answer)
+    if not found.visitor.is_owner and past.rater != found.rater:
+        raise StudyNotFoundError(f"There is no answer {answer} here.")
     return past

@@ -13,7 +13,7 @@ from starlette.responses import FileResponse, Response
 
 from choicebo.errors import InvalidInput
 from choicebo.space import Option
-from choicebo.study import AlreadyAnswered, Past, Question, Study, StudyError
+from choicebo.study import AlreadyAnsweredError, Question, Study, StudyError
 from choicebo.web import events, pictures
 from choicebo.web.addresses import study_path
 from choicebo.web.cards import deal, single
@@ -21,10 +21,10 @@ from choicebo.web.context import (
     Form,
     Seat,
     Sitting,
-    desk_of,
     render,
     see_other,
     sees_result,
+    server_of,
     text,
     wants_part,
     whole,
@@ -74,9 +74,8 @@ def answer(request: Request, sitting: Sitting, form: Form) -> Response:
             if not kept and sitting.study.baseline is None:
                 raise StudyError("There is nothing to compare with: mark at least one, or skip.")
             sitting.study.tell(number, kept, rater=sitting.rater, seconds=_seconds(form))
-    except AlreadyAnswered:
+    except AlreadyAnsweredError:
         notice = "answered"
-    desk_of(request).answered(sitting.study, sitting.rater)
     return _next(request, sitting, notice)
 
 
@@ -92,14 +91,13 @@ def undo(request: Request, sitting: Sitting, form: Form) -> Response:
         taken = sitting.study.undo(rater=sitting.rater)
     except StudyError:
         return _next(request, sitting, "nothing")
-    desk_of(request).answered(sitting.study, sitting.rater)
     return _next(request, sitting, "undone", taken[0].kept)
 
 
 @router.get("/study/{name}/events")
 def question_events(request: Request, sitting: Sitting) -> Response:
     """Server-sent events until the question is there."""
-    return events.stream(request, desk_of(request).begin_question(sitting.study, sitting.rater), explain)
+    return events.stream(request, server_of(request).scheduler.begin_question(sitting.study, sitting.rater), explain)
 
 
 @router.get("/study/{name}/advice")
@@ -107,10 +105,10 @@ def advice(request: Request, sitting: Sitting) -> Response:
     """Whether to go on, if the model has something to say; empty otherwise."""
     found = None
     study, learned_from = sitting.study, whose(sitting)
-    answers = sum(act.counts for act in study.history(learned_from))
+    answers = study.count_answers(learned_from)
     if sees_result(request, sitting) and answers >= _ADVICE_FROM and study.has_posterior(learned_from):
         # The page Result shows the same and finds it there.
-        known = desk_of(request).result(study, learned_from, wait=5.0)
+        known = server_of(request).result(study, learned_from, wait=5.0)
         found = None if known is None else known.advice
     return render(request, "parts/advice.html", seat=sitting, advice=found)
 
@@ -146,12 +144,11 @@ def _next(request: Request, sitting: Seat, notice: str, kept: tuple[int, ...] = 
 
 def _stage(request: Request, sitting: Seat, notice: str = "", kept: tuple[int, ...] = ()) -> dict[str, Any]:
     study = sitting.study
-    found = desk_of(request).question(study, sitting.rater)
-    past = study.history(sitting.rater)
-    answers = sum(act.counts for act in past)
+    found = server_of(request).scheduler.question(study, sitting.rater)
+    answers = study.count_answers(sitting.rater)
     return {
         "question": found,
-        "deal": deal(study, _outline(study, past)) if found is None else deal(study, found.options, found.new),
+        "deal": deal(study, _outline(sitting)) if found is None else deal(study, found.options, found.new),
         "baseline": None if study.baseline is None else single(study, study.baseline),
         "kept": kept,
         "notice": NOTICES.get(notice, ""),
@@ -162,10 +159,11 @@ def _stage(request: Request, sitting: Seat, notice: str = "", kept: tuple[int, .
     }
 
 
-def _outline(study: Study, past: Sequence[Past]) -> Sequence[Option]:
+def _outline(sitting: Seat) -> Sequence[Option]:
     """Options like those to come, so that the page has room for them while they are computed."""
-    if past:
-        return past[-1].options
+    study = sitting.study
+    for latest in study.latest(sitting.rater):
+        return latest.options
     return study.space.decode(study.space.sample(int(min(study.settings["query_size"], study.space.size)), seed=0))
 
 
@@ -195,7 +193,7 @@ def why(study: Study, question: Question) -> list[str]:
 
 def _latest(sitting: Seat) -> int:
     """The id of what undo would take back; 0 if there is nothing."""
-    return max((act.id for act in sitting.study.history(sitting.rater) if act.state != "undone"), default=0)
+    return next((act.id for act in sitting.study.latest(sitting.rater)), 0)
 
 
 def _seconds(form: FormData) -> float | None:

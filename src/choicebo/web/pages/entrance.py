@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from choicebo.web.access import OWNER_COOKIE, RATER_COOKIE, NotAllowed
 from choicebo.web.addresses import name_of, study_path
-from choicebo.web.context import Form, access_of, desk_of, render, see_other, text
+from choicebo.web.context import Form, access_of, render, see_other, server_of, text
 
 router = APIRouter()
 
@@ -17,7 +17,7 @@ router = APIRouter()
 def home(request: Request) -> Response:
     """The only study, or the list of them."""
     access_of(request).require_owner(request)
-    studies = desk_of(request).list()
+    studies = server_of(request).list()
     return see_other(study_path(studies[0].name) if len(studies) == 1 else "/studies")
 
 

@@ -9,9 +9,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from choicebo.cli.fields import describe, title_of
-from choicebo.study import Past, StudyNotFound
+from choicebo.study import Answer, StudyNotFoundError
 from choicebo.web.addresses import study_path
-from choicebo.web.context import Form, Seat, Sitting, desk_of, render, see_other, text, wants_part, whole
+from choicebo.web.context import Form, Seat, Sitting, render, see_other, server_of, text, wants_part, whole
 from choicebo.web.pictures import picture_address
 
 router = APIRouter()
@@ -23,17 +23,19 @@ _PER_PAGE = 15
 def history(request: Request, sitting: Sitting, page: int = 1) -> Response:
     """The page; a rater sees only what they answered themselves."""
     own = None if sitting.visitor.is_owner else sitting.rater
-    past = [act for act in sitting.study.history(own) if act.state != "undone"][::-1]
-    pages = max(1, -(-len(past) // _PER_PAGE))
+    total = sitting.study.count_latest(own)
+    pages = max(1, -(-total // _PER_PAGE))
     at = min(max(page, 1), pages)
-    entries = [_entry(sitting, act) for act in past[(at - 1) * _PER_PAGE : at * _PER_PAGE]]
+    entries = [
+        _entry(sitting, act) for act in sitting.study.latest(own, start=(at - 1) * _PER_PAGE, stop=at * _PER_PAGE)
+    ]
     shown: dict[str, Any] = {
         "entries": entries,
-        "total": len(past),
+        "total": total,
         "at": at,
         "pages": pages,
         "surprising": _surprising(request, sitting),
-        "several": len({act.rater for act in past}) > 1,
+        "several": own is None and _several(sitting),
     }
     return render(request, "history.html", seat=sitting, **shown)
 
@@ -47,22 +49,26 @@ def amend(request: Request, sitting: Sitting, answer: int, act: str, form: Form)
     elif act == "restore":
         sitting.study.restore(past)
     else:
-        raise StudyNotFound("An answer can be retracted or restored.")
+        raise StudyNotFoundError("An answer can be retracted or restored.")
     if wants_part(request):
         entry = _entry(sitting, _find(sitting, answer))
-        several = sitting.visitor.is_owner and len({each.rater for each in sitting.study.history()}) > 1
+        several = sitting.visitor.is_owner and _several(sitting)
         # What is surprising may have changed with it; the page says so when it is loaded again.
         return render(request, "parts/past.html", seat=sitting, entry=entry, surprising={}, several=several)
     page = whole(text(form, "page", "1"), "page")
     return see_other(study_path(sitting.study.name, f"history?page={page}#answer-{answer}"))
 
 
-def _find(sitting: Seat, answer: int) -> Past:
-    own = None if sitting.visitor.is_owner else sitting.rater
-    found = next((act for act in sitting.study.history(own) if act.id == answer), None)
-    if found is None:
-        raise StudyNotFound(f"There is no answer {answer} here.")
+def _find(sitting: Seat, answer: int) -> Answer:
+    found = sitting.study.get_answer(answer)
+    if not sitting.visitor.is_owner and found.rater != sitting.rater:
+        raise StudyNotFoundError(f"There is no answer {answer} here.")
     return found
+
+
+def _several(sitting: Seat) -> bool:
+    """Whether more than one person answered."""
+    return sum(rater.last_seen is not None for rater in sitting.study.raters()) > 1
 
 
 def _surprising(request: Request, sitting: Seat) -> dict[int, float]:
@@ -73,13 +79,13 @@ def _surprising(request: Request, sitting: Seat) -> dict[int, float]:
     people = [rater.name for rater in study.raters()] if own is not None and sitting.visitor.is_owner else [own]
     found: dict[int, float] = {}
     for person in people:
-        status = desk_of(request).status(study, person, wait=2.0) if study.has_posterior(person) else None
+        status = server_of(request).status(study, person, wait=2.0) if study.has_posterior(person) else None
         if status is not None:
             found |= {surprise.past.id: surprise.probability for surprise in status.surprising}
     return found
 
 
-def _entry(sitting: Seat, past: Past) -> dict[str, Any]:
+def _entry(sitting: Seat, past: Answer) -> dict[str, Any]:
     study = sitting.study
     cards = [
         {

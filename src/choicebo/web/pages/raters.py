@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from choicebo.study import OWNER, StudyError
-from choicebo.web.context import Form, OwnerSitting, Seat, desk_of, render, text
+from choicebo.web.context import Form, OwnerSitting, Seat, render, server_of, text
 
 router = APIRouter()
 
@@ -43,6 +43,6 @@ def _page(
         "link": link,
         "problem": problem,
         "owner": OWNER,
-        "shared": desk_of(request).share_result,
+        "shared": server_of(request).settings.share_result,
     }
     return render(request, "raters.html", status=status, seat=sitting, **shown)

@@ -11,10 +11,10 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from choicebo.study import Study, StudyNotFound
+from choicebo.study import Study, StudyNotFoundError
 from choicebo.web import charts, events
 from choicebo.web.cards import single
-from choicebo.web.context import OwnerSitting, ResultSitting, Seat, desk_of, render, whose
+from choicebo.web.context import OwnerSitting, ResultSitting, Seat, render, server_of, whose
 from choicebo.web.failures import explain
 from choicebo.web.results import Point
 
@@ -43,7 +43,7 @@ def result_part(request: Request, sitting: ResultSitting, rater: str = "") -> Re
 @router.get("/study/{name}/result/events")
 def result_events(request: Request, sitting: ResultSitting, rater: str = "") -> Response:
     """Server-sent events until the result is there."""
-    return events.stream(request, desk_of(request).begin_result(sitting.study, whose(sitting, rater)), explain)
+    return events.stream(request, server_of(request).begin_result(sitting.study, whose(sitting, rater)), explain)
 
 
 @router.get("/study/{name}/download/{file}")
@@ -56,14 +56,14 @@ def download(sitting: OwnerSitting, file: str, rater: str = "") -> Response:
         return _file(study, "report.html", _report(study, whose(sitting, rater)), "text/html; charset=utf-8")
     table = next((table for table in _TABLES if file == f"{table}.csv"), None)
     if table is None:
-        raise StudyNotFound(f"There is no download {file!r}.")
+        raise StudyNotFoundError(f"There is no download {file!r}.")
     return _file(study, file, study.export_csv(table), "text/csv; charset=utf-8")  # type: ignore[arg-type]
 
 
 def _known(request: Request, sitting: Seat, rater: str) -> dict[str, Any]:
     study, learned_from = sitting.study, whose(sitting, rater)
-    answers = sum(act.counts for act in study.history(learned_from))
-    found = desk_of(request).result(study, learned_from) if answers else None
+    answers = study.count_answers(learned_from)
+    found = server_of(request).result(study, learned_from) if answers else None
     context: dict[str, Any] = {"result": found, "answers": answers, "cards": [], "parallel": None, "scatters": ()}
     context["whose"] = learned_from
     context["query"] = "" if learned_from is None else "?" + urlencode({"rater": learned_from})
@@ -91,7 +91,7 @@ def _report(study: Study, rater: str | None) -> str:
 
     posterior = study.posterior(rater)
     if posterior is None:
-        raise StudyNotFound("There are no answers yet, so there is nothing to report.")
+        raise StudyNotFoundError("There are no answers yet, so there is nothing to report.")
     return page(study, study.status(rater=rater), posterior, rater)
 
 

@@ -21,7 +21,7 @@ from choicebo.space.study_file import QUESTION, Show
 from choicebo.study import Study, StudyError
 from choicebo.study.definition import define
 from choicebo.web.addresses import study_path
-from choicebo.web.context import Form, desk_of, owner, render, see_other, text, wants_part
+from choicebo.web.context import Form, owner, render, see_other, server_of, text, wants_part
 from choicebo.web.draft import ACQUISITIONS, ENGINES, KINDS, Draft, read_settings, settings
 from choicebo.web.pictures import MEDIA_TYPES, fill
 from choicebo.web.upload import base_name, keep_images, read_catalogue
@@ -47,7 +47,7 @@ def create(request: Request, form: Form) -> Response:
         template = "parts/draft.html" if wants_part(request) else "setup.html"
         return render(request, template, draft=draft, preview=None, **_CHOICES)
     try:
-        study = desk_of(request).create(**draft.definition())
+        study = server_of(request).create(**draft.definition())
     except ChoiceboError as error:
         told = {"problem": str(error), "size": "", "sample": [], "notes": []}
         return render(request, "setup.html", status=400, draft=draft, preview=told, **_CHOICES)
@@ -103,13 +103,13 @@ def _uploaded(form: FormData) -> tuple[Catalogue, list[UploadFile]]:
 
 
 def _create(request: Request, form: FormData, found: Catalogue, images: list[UploadFile]) -> Study:
-    desk = desk_of(request)
+    server = server_of(request)
     name = text(form, "name").strip()
     if not name:
         raise StudyError("The study has no name yet.")
-    folder = keep_images(images, desk.image_folder) if found.image else None
+    folder = keep_images(images, server.settings.image_folder) if found.image else None
     try:
-        return desk.create(
+        return server.create(
             name=name,
             space=found,
             question=text(form, "question").strip() or QUESTION,
@@ -130,7 +130,7 @@ def _try(request: Request, draft: Draft) -> None:
 
 
 def _refuse_taken(request: Request, name: str) -> None:
-    if name and any(info.name == name for info in desk_of(request).list()):
+    if name and any(info.name == name for info in server_of(request).list()):
         raise StudyError(f"There is a study {name!r} already: give another name.")
 
 

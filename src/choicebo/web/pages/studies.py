@@ -6,7 +6,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from choicebo.web.context import access_of, desk_of, render
+from choicebo.web.context import access_of, render, server_of
 
 router = APIRouter()
 
@@ -15,4 +15,6 @@ router = APIRouter()
 def studies(request: Request) -> Response:
     """All studies of the database, newest first."""
     access_of(request).require_owner(request)
-    return render(request, "studies.html", studies=desk_of(request).list()[::-1], where=str(desk_of(request).storage))
+    return render(
+        request, "studies.html", studies=server_of(request).list()[::-1], where=str(server_of(request).storage)
+    )

@@ -1,28 +1,33 @@
-"""The processes that compute, so that pages are served meanwhile."""
+"""Where to compute: in processes of this machine, or on a Dask cluster. Either is a ``concurrent.futures.Executor``."""
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
 import signal
 import threading
+import warnings
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, ParamSpec, TypeVar
 
 from choicebo._runtime import limit_blas_threads
-from choicebo.study import StorageError, compute
+from choicebo.errors import ConvergenceWarning, InvalidInput, StorageError
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
+log = logging.getLogger("choicebo.serving")
+
 _POLITENESS = 5
 """By how much the processes stand back for the server itself (``os.nice``)."""
+_CLUSTER_SECONDS = 10
 
 
-class WorkerPool(Executor):
-    """A pool of processes that is started anew when one of them dies; threads may share it."""
+class LocalPool(Executor):
+    """Processes of this machine, so that pages are served meanwhile; one that dies is replaced. Threads may share it."""
 
     def __init__(self, processes: int) -> None:
         self.processes = processes
@@ -70,9 +75,49 @@ class WorkerPool(Executor):
         pool.shutdown(wait=wait, cancel_futures=cancel_futures)
 
 
+def cluster(address: str) -> Executor:
+    """The workers of a Dask scheduler, such as ``tcp://host:8786``."""
+    try:
+        from distributed import Client
+    except ImportError:
+        raise InvalidInput("A cluster needs Dask: pip install 'choicebo[dask]'.") from None
+    try:
+        client = Client(address, timeout=_CLUSTER_SECONDS)
+    except (OSError, ValueError) as error:
+        raise InvalidInput(f"There is no Dask scheduler at {address!r}: {error}.") from None
+    found: Executor = client.get_executor(pure=False)
+    return found
+
+
 def _begin() -> None:
     # Ctrl-C goes to the whole group; the server is the one to end its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(os, "nice"):
         os.nice(_POLITENESS)
-    compute.be_ready()
+    be_ready()
+
+
+def be_ready() -> None:
+    """Make a process ready that does nothing but compute: what a first question needs is loaded before it is asked for.
+
+    The compiled code is loaded in a thread: it may have to be compiled first, and questions without a model do not wait for that.
+    """
+    warnings.simplefilter("ignore", ConvergenceWarning)  # status and result tell it to the person
+    load_numerics()
+    threading.Thread(target=_prepare, name="choicebo-prepare", daemon=True).start()
+
+
+def load_numerics() -> None:
+    """Load what every computation needs; it takes about a second."""
+    import scipy.stats.qmc  # noqa: F401
+
+    import choicebo.optimizer  # noqa: F401
+
+
+def _prepare() -> None:
+    from choicebo.model import compiling
+
+    try:
+        compiling.prepare()
+    except Exception as error:  # the first fit meets it again, and there somebody is told
+        log.info("The compiled code could not be loaded: %r", error)

@@ -1,0 +1,1 @@
+"""Who computes the next question, and where."""

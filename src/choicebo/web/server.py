@@ -1,0 +1,75 @@
+"""One server: its database, the studies that are open, and who computes for them."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import Executor, Future
+from typing import Any
+
+from choicebo.errors import StudyNotFoundError
+from choicebo.serving.pool import LocalPool
+from choicebo.serving.scheduler import BEFORE_THINKING, Scheduler
+from choicebo.study import Status, Storage, Study, StudyInfo
+from choicebo.web.results import Result, build_result
+from choicebo.web.settings import ServerSettings
+
+
+class Server:
+    """Opens studies and shares them between threads."""
+
+    def __init__(self, settings: ServerSettings, pool: Executor | None = None) -> None:
+        self.settings = settings
+        self.storage = Storage(settings.url)
+        self.scheduler = Scheduler(LocalPool(settings.processes) if pool is None else pool, settings.patience)
+        self._lock = threading.Lock()
+        self._studies: dict[str, Study] = {}
+
+    def close(self) -> None:
+        """Stop everything. Nothing that was acknowledged is lost, it is stored."""
+        self.scheduler.close()
+        self.storage.close()
+
+    def list(self) -> tuple[StudyInfo, ...]:
+        """All studies of the database; none if there is no database yet."""
+        file = self.storage.file
+        return () if file is not None and not file.exists() else Study.list(self.storage)
+
+    def study(self, name: str) -> Study:
+        """The study of that name."""
+        with self._lock:
+            known = self._studies.get(name)
+        if known is not None:
+            return known
+        if self.storage.file is not None and not self.storage.file.exists():
+            raise StudyNotFoundError(f"There is no study {name!r}.")
+        return self._keep(Study.open(self.storage, name, executor=self.scheduler.pool))
+
+    def create(self, **definition: Any) -> Study:
+        """A new study."""
+        return self._keep(Study.create(self.storage, executor=self.scheduler.pool, **definition))
+
+    def _keep(self, study: Study) -> Study:
+        """Keep a study that was just opened or created; the first of its name stays, so that threads share it."""
+        with self._lock:
+            return self._studies.setdefault(study.name, study)
+
+    def forget(self, name: str) -> None:
+        """Drop what is known of a study, which may have gone."""
+        with self._lock:
+            self._studies.pop(name, None)
+        self.scheduler.forget(name)
+
+    # ``rater`` is whose answers something is known from; None: everybody's.
+
+    def begin_result(self, study: Study, rater: str | None = None) -> Future[Result]:
+        """Compute everything that is known in the background."""
+        return self.scheduler.begin(study, ("result", rater), lambda: build_result(study, rater))
+
+    def result(self, study: Study, rater: str | None = None, wait: float = BEFORE_THINKING) -> Result | None:
+        """Everything that is known, if it is there within ``wait`` seconds; else None, and it is being computed."""
+        return self.scheduler.within(wait, self.begin_result(study, rater))
+
+    def status(self, study: Study, rater: str | None = None, wait: float = BEFORE_THINKING) -> Status | None:
+        """The status with what the model says, if it is there within ``wait`` seconds; else None."""
+        begun = self.scheduler.begin(study, ("status", rater), lambda: study.status(rater=rater))
+        return self.scheduler.within(wait, begun)
