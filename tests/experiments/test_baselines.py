@@ -13,14 +13,14 @@ from botorch.test_functions import multi_objective as published
 
 from choicebo.choices import ChoiceData
 from choicebo.errors import InvalidInput
-from choicebo.experiments import bench, bench_peers, optimisation
+from choicebo.experiments import bench, bench_peers, optimisation_trials
 from choicebo.experiments.accuracy import share_equal, toy_peer
 from choicebo.experiments.baselines import embedding, oracles, pairwise
 from choicebo.experiments.baselines.torch_tools import quiet_and_seeded
 from choicebo.experiments.bench_step import StepTiming
-from choicebo.experiments.cells import Cell
 from choicebo.experiments.choosers import Chooser, pareto_choice, random_sets
 from choicebo.experiments.problems import problem
+from choicebo.experiments.trials import Trial
 
 PUBLISHED = {
     "branin-currin": lambda: published.BraninCurrin(negate=True),
@@ -51,7 +51,7 @@ def test_front_hypervolumes_are_those_of_botorch_where_it_is_right(name, too_low
 
 
 def run(method: str, task: str, iterations: int) -> dict:
-    return optimisation.run_cell(Cell("bo", task, method, 0, {"iterations": iterations}))
+    return optimisation_trials.run_trial(Trial("bo", task, method, 0, {"iterations": iterations}))
 
 
 def asked(method: str, X: np.ndarray, Y: np.ndarray, reference: tuple[float, ...], seed: int = 0) -> np.ndarray:

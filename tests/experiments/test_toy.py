@@ -3,7 +3,7 @@ import pytest
 
 from choicebo.errors import InvalidInput
 from choicebo.experiments.choosers import pareto_choice
-from choicebo.experiments.oracle import fit
+from choicebo.experiments.oracle_gp import fit
 from choicebo.experiments.problems import toy_1d, toy_2d
 from choicebo.experiments.toy import toy_dataset
 

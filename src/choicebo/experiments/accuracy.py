@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from choicebo.choices import ChoiceData
 from choicebo.errors import ConvergenceWarning, InvalidInput
-from choicebo.experiments import baselines, oracle
+from choicebo.experiments import baselines, oracle_gp
 from choicebo.experiments.choosers import pareto_choice
 from choicebo.experiments.datasets import Fold, RealData, Scale, folds, min_max
 from choicebo.experiments.problems import toy_2d
@@ -96,7 +96,7 @@ def toy_accuracy(n_choices: int, seed: int = 0, model: ChoiceGP = ChoiceGP(), n_
 def toy_ceiling(seed: int = 0, n_test: int = TOY_TEST_SETS, functions: Callable[[Array], Array] = toy_2d) -> Ceiling:
     """What Oracle-GP (from all 200 noisy values) and the noiseless function reach on the same test sets."""
     data = toy_dataset(1, n_test=n_test, functions=functions, seed=seed)
-    means = oracle.fit(data.inputs, data.noisy, seed=seed).predict(data.inputs)
+    means = oracle_gp.fit(data.inputs, data.noisy, seed=seed).predict(data.inputs)
     return Ceiling(
         task="toy",
         seed=seed,
@@ -132,7 +132,7 @@ def real_ceiling(
 ) -> Ceiling:
     """What Oracle-GP reaches on the test sets of the same fold, from all its training rows."""
     part = _fold(data, 1, fold, seed, n_test)
-    regression = oracle.fit(scale(part.train_inputs, part.train_inputs), part.train_outputs, seed=seed)
+    regression = oracle_gp.fit(scale(part.train_inputs, part.train_inputs), part.train_outputs, seed=seed)
     means = regression.predict(scale(part.train_inputs, part.test_inputs))
     found = _share_by_values(means, part.test_sets, part.test_kept)
     return Ceiling(task=data.name, seed=seed, fold=fold, oracle=found, exact=None)

@@ -1,4 +1,4 @@
-"""Where cells are worked on: in this process, in several on this machine, or on a cluster."""
+"""Where trials are worked on: in this process, in several on this machine, or on a cluster."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ import joblib
 
 from choicebo._runtime import limit_blas_threads, one_blas_thread, threads
 from choicebo.errors import ChoiceboError, InvalidInput
-from choicebo.experiments.cells import Cell
+from choicebo.experiments.trials import Trial
 
-Work = Callable[[Cell], dict[str, Any]]
-"""What turns a cell into its result, as JSON values. It must be picklable unless all runs in this process."""
+Work = Callable[[Trial], dict[str, Any]]
+"""What turns a trial into its result, as JSON values. It must be picklable unless all runs in this process."""
 
 Outcomes = Generator["Outcome", None, None]
 
@@ -30,9 +30,9 @@ _PATIENCE = "30s"
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a cell: a result, or the error that kept it from one."""
+    """What came of a trial: a result, or the error that kept it from one."""
 
-    cell: Cell
+    trial: Trial
     result: dict[str, Any] | None
     seconds: float
     error: str = ""
@@ -40,27 +40,27 @@ class Outcome:
     traceback: str = ""
 
 
-def attempt(work: Work, cell: Cell) -> Outcome:
-    """Work on a cell with one BLAS thread; an error is an outcome, so that it does not take other cells along."""
+def attempt(work: Work, trial: Trial) -> Outcome:
+    """Work on a trial with one BLAS thread; an error is an outcome, so that it does not take other trials along."""
     began = time.perf_counter()
     try:
         with one_blas_thread():
-            result = work(cell)
+            result = work(trial)
     except Exception as error:
-        return _failed(cell, error, time.perf_counter() - began, traceback.format_exc())
-    return Outcome(cell, result, time.perf_counter() - began)
+        return _failed(trial, error, time.perf_counter() - began, traceback.format_exc())
+    return Outcome(trial, result, time.perf_counter() - began)
 
 
-def in_this_process(work: Work, cells: Sequence[Cell]) -> Outcomes:
-    """One cell after the other."""
-    for cell in cells:
-        yield attempt(work, cell)
+def in_this_process(work: Work, trials: Sequence[Trial]) -> Outcomes:
+    """One trial after the other."""
+    for trial in trials:
+        yield attempt(work, trial)
 
 
-def in_processes(work: Work, cells: Sequence[Cell], jobs: int) -> Outcomes:
-    """Several cells at once on this machine, in the order in which they end."""
+def in_processes(work: Work, trials: Sequence[Trial], jobs: int) -> Outcomes:
+    """Several trials at once on this machine, in the order in which they end."""
     limit_blas_threads()  # worker processes inherit the environment
-    # joblib replaces a worker that has grown; no cell is lost.
+    # joblib replaces a worker that has grown; no trial is lost.
     warnings.filterwarnings("ignore", "A worker stopped while some jobs were given", UserWarning)
     pool = joblib.Parallel(
         n_jobs=jobs,
@@ -71,19 +71,19 @@ def in_processes(work: Work, cells: Sequence[Cell], jobs: int) -> Outcomes:
         initargs=(os.getpid(), max(1, threads() // jobs)),
     )
     with _ctrl_c_ignored():  # the call starts the workers
-        outcomes = pool(joblib.delayed(attempt)(work, cell) for cell in cells)
+        outcomes = pool(joblib.delayed(attempt)(work, trial) for trial in trials)
     try:
         for outcome in outcomes:  # noqa: UP028 (`yield from` would close the pool itself, and not quietly)
             yield outcome
     finally:
-        with warnings.catch_warnings(action="ignore", category=UserWarning):  # that unfinished cells are given up
+        with warnings.catch_warnings(action="ignore", category=UserWarning):  # that unfinished trials are given up
             outcomes.close()
 
 
-def on_cluster(work: Work, cells: Sequence[Cell], address: str) -> Outcomes:
+def on_cluster(work: Work, trials: Sequence[Trial], address: str) -> Outcomes:
     """On the workers of a dask scheduler, in the order in which they end.
 
-    The scheduler gives the cells of a worker that dies to another one.
+    The scheduler gives the trials of a worker that dies to another one.
     """
     distributed = _distributed()
     try:
@@ -94,8 +94,8 @@ def on_cluster(work: Work, cells: Sequence[Cell], address: str) -> Outcomes:
             "and give its address, for example tcp://127.0.0.1:8786."
         ) from None
     with client:
-        futures = client.map(partial(attempt, work), cells, key=[cell.name for cell in cells], pure=False)
-        by_key = {future.key: cell for future, cell in zip(futures, cells, strict=True)}
+        futures = client.map(partial(attempt, work), trials, key=[trial.name for trial in trials], pure=False)
+        by_key = {future.key: trial for future, trial in zip(futures, trials, strict=True)}
         try:
             for future in distributed.as_completed(futures, loop=client.loop):
                 lost = future.exception()  # an error of the work itself is an outcome; this is one of the cluster
@@ -134,9 +134,9 @@ def _ctrl_c_ignored() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _failed(cell: Cell, error: BaseException, seconds: float, text: str) -> Outcome:
+def _failed(trial: Trial, error: BaseException, seconds: float, text: str) -> Outcome:
     shown = str(error) if isinstance(error, ChoiceboError) else f"{type(error).__name__}: {error}"
-    return Outcome(cell, None, seconds, " ".join(shown.split()), text)
+    return Outcome(trial, None, seconds, " ".join(shown.split()), text)
 
 
 def _distributed() -> Any:

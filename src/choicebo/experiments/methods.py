@@ -16,7 +16,7 @@ from scipy.stats import qmc
 
 from choicebo.errors import InvalidInput
 from choicebo.experiments import baselines
-from choicebo.experiments.cells import seed_of
+from choicebo.experiments.trials import seed_of
 
 Array = NDArray[np.float64]
 

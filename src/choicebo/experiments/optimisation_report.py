@@ -12,9 +12,9 @@ from rich.table import Table
 from choicebo import plots
 from choicebo.experiments import paper
 from choicebo.experiments.accuracy_report import Mean
-from choicebo.experiments.cells import Done
 from choicebo.experiments.methods import METHODS
 from choicebo.experiments.problems import PROBLEMS
+from choicebo.experiments.trials import FinishedTrial
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,19 +27,19 @@ PER_ITERATION, PER_OPTION = "log_hv_difference", "log_hv_difference_per_option"
 _COLOURS = dict(zip(METHODS, (*plots.PALETTE, "#999999"), strict=False))
 
 
-def curves(finished: Sequence[Done], measure: str = PER_ITERATION) -> dict[str, dict[str, Array]]:
+def curves(finished: Sequence[FinishedTrial], measure: str = PER_ITERATION) -> dict[str, dict[str, Array]]:
     """By problem and method the curves of the repetitions, (repetitions, 1 + length), cut to the shortest."""
     found: dict[str, dict[str, Array]] = {}
-    for task in [name for name in PROBLEMS if any(done.cell.task == name for done in finished)]:
+    for task in [name for name in PROBLEMS if any(done.trial.task == name for done in finished)]:
         for name in METHODS:
-            rows = [d.result[measure] for d in finished if (d.cell.task, d.cell.method) == (task, name)]
+            rows = [d.result[measure] for d in finished if (d.trial.task, d.trial.method) == (task, name)]
             if rows:
                 shortest = min(map(len, rows))
                 found.setdefault(task, {})[name] = np.array([row[:shortest] for row in rows])
     return found
 
 
-def final_table(finished: Sequence[Done]) -> Table:
+def final_table(finished: Sequence[FinishedTrial]) -> Table:
     """Where the methods end: log10 hypervolume difference, mean ± standard error."""
     by_task = curves(finished)
     names = [name for name in METHODS if any(name in each for each in by_task.values())]
@@ -57,13 +57,13 @@ def final_table(finished: Sequence[Done]) -> Table:
     return table
 
 
-def duel_table(finished: Sequence[Done], measure: str = PER_ITERATION) -> Table | None:
+def duel_table(finished: Sequence[FinishedTrial], measure: str = PER_ITERATION) -> Table | None:
     """Methods that see only choices against Oracle-ParEGO, repetition by repetition; ``None`` if there are none.
 
     By iterations the ends are compared, however many new options a method showed on the way. By options both curves are
     read at the same number of different options: the shorter curve's, which is ParEGO's where it asks for an option again.
     """
-    found = {(d.cell.task, d.cell.method, d.cell.repetition): d.result[measure] for d in finished}
+    found = {(d.trial.task, d.trial.method, d.trial.repetition): d.result[measure] for d in finished}
     names = [m.name for m in METHODS.values() if not m.sees_values and any(m.name == key[1] for key in found)]
     equal = "iterations" if measure == PER_ITERATION else "new options"
     title = f"Difference to Oracle-ParEGO after equally many {equal} (negative: ahead of it)"
@@ -98,14 +98,14 @@ def _difference(ours: Sequence[float], theirs: Sequence[float]) -> float:
     return float(ours[last] - theirs[last])
 
 
-def time_table(finished: Sequence[Done]) -> Table:
+def time_table(finished: Sequence[FinishedTrial]) -> Table:
     """What one iteration costs: fits and the search for the next question."""
     table = Table(title="Seconds per iteration", title_justify="left")
     table.add_column("method")
     for heading in ("median", "95 %", "new options per iteration", "minutes per repetition"):
         table.add_column(heading, justify="right")
     for name, method in METHODS.items():
-        group = [done for done in finished if done.cell.method == name]
+        group = [done for done in finished if done.trial.method == name]
         if group:
             seconds = np.concatenate([done.result["seconds"] for done in group])
             new = np.concatenate([done.result["new_options"] for done in group])
@@ -119,7 +119,7 @@ def time_table(finished: Sequence[Done]) -> Table:
     return table
 
 
-def figure(finished: Sequence[Done], measure: str = PER_ITERATION) -> Figure:
+def figure(finished: Sequence[FinishedTrial], measure: str = PER_ITERATION) -> Figure:
     """Mean and standard error of the curves, a panel for each problem."""
     by_task = curves(finished, measure)
     columns = min(3, len(by_task))

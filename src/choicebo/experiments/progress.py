@@ -10,29 +10,29 @@ from statistics import fmean
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
 from choicebo.cli import output
-from choicebo.experiments.cells import Cell, Done
 from choicebo.experiments.executors import Outcome
+from choicebo.experiments.trials import FinishedTrial, Trial
 
 
 class Forecast:
-    """Seconds that the missing cells will take, from those of the finished ones.
+    """Seconds that the missing trials will take, from those of the finished ones.
 
-    Methods and tasks differ by orders of magnitude, so a cell is expected to take as long as those of the same task and
-    method did, failing that those of the same method; nothing is said before every method has finished a cell.
+    Methods and tasks differ by orders of magnitude, so a trial is expected to take as long as those of the same task and
+    method did, failing that those of the same method; nothing is said before every method has finished a trial.
     """
 
-    def __init__(self, finished: Sequence[Done], missing: Sequence[Cell], workers: int = 1) -> None:
+    def __init__(self, finished: Sequence[FinishedTrial], missing: Sequence[Trial], workers: int = 1) -> None:
         self._workers = max(workers, 1)
-        self._missing = Counter(_kind(cell) for cell in missing)
+        self._missing = Counter(_kind(trial) for trial in missing)
         self._seconds: dict[tuple[str, ...], list[float]] = {}
         for done in finished:
-            self._learn(done.cell, done.seconds)
+            self._learn(done.trial, done.seconds)
 
-    def ended(self, cell: Cell, seconds: float | None) -> None:
-        """A missing cell has ended; ``None`` if it failed."""
-        self._missing[_kind(cell)] -= 1
+    def ended(self, trial: Trial, seconds: float | None) -> None:
+        """A missing trial has ended; ``None`` if it failed."""
+        self._missing[_kind(trial)] -= 1
         if seconds is not None:
-            self._learn(cell, seconds)
+            self._learn(trial, seconds)
 
     def seconds_left(self) -> float | None:
         """``None`` while nothing is known."""
@@ -41,8 +41,8 @@ class Forecast:
             return None
         return sum(n * self._expected(*kind) for kind, n in waiting.items()) / self._workers
 
-    def _learn(self, cell: Cell, seconds: float) -> None:
-        task, method = _kind(cell)
+    def _learn(self, trial: Trial, seconds: float) -> None:
+        task, method = _kind(trial)
         for key in ((task, method), (method,)):
             self._seconds.setdefault(key, []).append(seconds)
 
@@ -50,8 +50,8 @@ class Forecast:
         return fmean(next(self._seconds[key] for key in ((task, method), (method,)) if key in self._seconds))
 
 
-def _kind(cell: Cell) -> tuple[str, str]:
-    return f"{cell.task} {sorted(cell.settings.items())}", cell.method
+def _kind(trial: Trial) -> tuple[str, str]:
+    return f"{trial.task} {sorted(trial.settings.items())}", trial.method
 
 
 def in_words(seconds: float | None) -> str:
@@ -69,7 +69,7 @@ def in_words(seconds: float | None) -> str:
 
 
 class Display:
-    """A bar on a terminal; elsewhere one line for each finished cell."""
+    """A bar on a terminal; elsewhere one line for each finished trial."""
 
     def __init__(self, description: str, bar: Progress) -> None:
         self._description, self._bar = description, bar
@@ -77,22 +77,22 @@ class Display:
         self._forecast = Forecast((), ())
         self._total = self._ended = 0
 
-    def begin(self, finished: Sequence[Done], missing: Sequence[Cell], workers: int) -> None:
+    def begin(self, finished: Sequence[FinishedTrial], missing: Sequence[Trial], workers: int) -> None:
         """Show how much is there already."""
         self._forecast = Forecast(finished, missing, workers)
         self._total, self._ended = len(finished) + len(missing), len(finished)
         self._task = self._bar.add_task(self._description, total=self._total, completed=self._ended, left=self._left())
 
     def advance(self, outcome: Outcome) -> None:
-        """Count one cell more."""
+        """Count one trial more."""
         self._ended += 1
-        self._forecast.ended(outcome.cell, outcome.seconds if outcome.result is not None else None)
+        self._forecast.ended(outcome.trial, outcome.seconds if outcome.result is not None else None)
         if self._task is not None:
             self._bar.update(self._task, completed=self._ended, left=self._left())
         if not self._bar.console.is_terminal:
             how = f"{outcome.seconds:.1f} s" if outcome.result is not None else f"failed: {outcome.error}"
             self._bar.console.print(
-                f"{self._ended}/{self._total} {outcome.cell.name}: {how}; left: {self._left()}",
+                f"{self._ended}/{self._total} {outcome.trial.name}: {how}; left: {self._left()}",
                 soft_wrap=True,
                 markup=False,
                 highlight=False,

@@ -18,8 +18,8 @@ from choicebo.cli import output
 from choicebo.errors import DataError
 
 if TYPE_CHECKING:
-    from choicebo.experiments.cells import Cell, Done
     from choicebo.experiments.document import Section
+    from choicebo.experiments.trials import FinishedTrial, Trial
 
 app = typer.Typer(help="Run the paper's experiments: our figures beside the paper's.", no_args_is_help=True)
 
@@ -60,12 +60,14 @@ class Run:
         self.settings: dict[str, Any] = {"full": full}
         self._jobs, self._cluster, self._stored = jobs, cluster, stored
         self._sections: list[Section] = []
-        self._grids: dict[str, tuple[Sequence[Cell], Sequence[Done]]] = {}
+        self._grids: dict[str, tuple[Sequence[Trial], Sequence[FinishedTrial]]] = {}
 
-    def cells(self, experiment: str, grid: Sequence[Cell], work: Callable[[Cell], dict[str, Any]]) -> list[Done]:
+    def trials(
+        self, experiment: str, grid: Sequence[Trial], work: Callable[[Trial], dict[str, Any]]
+    ) -> list[FinishedTrial]:
         """The results of a grid, worked on unless they are stored already, or unless only those are asked for."""
         from choicebo.experiments.progress import display
-        from choicebo.experiments.results import ResultFile
+        from choicebo.experiments.result_file import ResultFile
         from choicebo.experiments.runner import run
 
         require_writable(self.out)
@@ -79,7 +81,7 @@ class Run:
                 finished = run(grid, work, file, jobs=self._jobs, cluster=self._cluster, watcher=watcher)
         except KeyboardInterrupt:
             output.warn(
-                f"{len(file.of(grid))} of {len(grid)} cells are stored in {file.path}; the same command goes on."
+                f"{len(file.of(grid))} of {len(grid)} trials are stored in {file.path}; the same command goes on."
             )
             raise
         self._grids[experiment] = grid, finished
@@ -137,15 +139,15 @@ def experiment(name: str, report: str | None = None) -> Callable[[Work], Work]:
 @experiment("toy")
 def toy(run: Run, *, seed: Seed = 0) -> None:
     """Accuracy on the toy function with 100 and 300 choices, and the posterior figure."""
-    from choicebo.experiments import accuracy, accuracy_cells, accuracy_report, sections
+    from choicebo.experiments import accuracy, accuracy_report, accuracy_trials, sections
     from choicebo.experiments.provenance import provenance
 
     run.settings |= {"first seed": seed}
     seeds = range(seed, seed + (FULL_REPETITIONS if run.full else QUICK_REPETITIONS))
-    finished = run.cells("toy", accuracy_cells.toy_cells(seeds), accuracy_cells.run_toy_cell)
+    finished = run.trials("toy", accuracy_trials.toy_trials(seeds), accuracy_trials.run_toy_trial)
     if not finished:
         return
-    results = accuracy_cells.found(finished)
+    results = accuracy_trials.found(finished)
     settings = {"experiment": "toy", "full": run.full, "seeds": list(seeds), "set_size": 3}
     settings["test_sets"] = accuracy.TOY_TEST_SETS
     accuracy_report.write_json(
@@ -157,18 +159,18 @@ def toy(run: Run, *, seed: Seed = 0) -> None:
 @experiment("real")
 def real(run: Run, data: Data = None, *, seed: Seed = 0, splits: Splits = 1, scaling: Scaling = "min-max") -> None:
     """Accuracy on the paper's real data sets, 5-fold cross-validation with 100 and 300 choices."""
-    from choicebo.experiments import accuracy, accuracy_cells, accuracy_report, datasets, sections
+    from choicebo.experiments import accuracy, accuracy_report, accuracy_trials, datasets, sections
     from choicebo.experiments.provenance import provenance
 
     run.settings |= {"first seed": seed, "splits": splits, "scaling": scaling}
     folder = _data_folder(data, run.full)
     names = FULL_SETS if run.full else QUICK_SETS
     sets = {name: datasets.real_data(name, folder) for name in names}
-    grid = accuracy_cells.real_cells(names, scaling, range(seed, seed + splits), more=run.full)
-    finished = run.cells("real", grid, partial(accuracy_cells.run_real_cell, sets=sets))
+    grid = accuracy_trials.real_trials(names, scaling, range(seed, seed + splits), more=run.full)
+    finished = run.trials("real", grid, partial(accuracy_trials.run_real_trial, sets=sets))
     if not finished:
         return
-    results = accuracy_cells.found(finished)
+    results = accuracy_trials.found(finished)
     columns = {
         each.name: {"inputs": each.input_names, "outputs": each.output_names, "signs": each.signs}
         for each in sets.values()
@@ -185,23 +187,23 @@ def real(run: Run, data: Data = None, *, seed: Seed = 0, splits: Splits = 1, sca
 @experiment("dimension")
 def dimension(run: Run, *, seed: Seed = 0) -> None:
     """How many hidden objectives there are: leave-one-out scores, test accuracies and what is selected."""
-    from choicebo.experiments import dimension as selection
-    from choicebo.experiments import dimension_report
+    from choicebo.experiments import latent_dim_report
+    from choicebo.experiments import latent_dim_trials as selection
 
     run.settings |= {"first seed": seed}
-    grid = selection.cells(selection.FULL if run.full else selection.QUICK, seed)
-    if finished := run.cells(selection.EXPERIMENT, grid, selection.run_cell):
-        run.add(dimension_report.section(finished))
+    grid = selection.trials(selection.FULL if run.full else selection.QUICK, seed)
+    if finished := run.trials(selection.EXPERIMENT, grid, selection.run_trial):
+        run.add(latent_dim_report.section(finished))
 
 
 @experiment("stopping")
 def stopping(run: Run, *, seed: Seed = 0) -> None:
     """Whether the advice to stop is calibrated, on simulated studies."""
-    from choicebo.experiments import stopping as studies
+    from choicebo.experiments import stopping_trials as studies
 
     run.settings |= {"first seed": seed}
-    grid = studies.cells(*(studies.FULL if run.full else studies.QUICK), seed=seed)
-    if finished := run.cells(studies.EXPERIMENT, grid, studies.run_cell):
+    grid = studies.trials(*(studies.FULL if run.full else studies.QUICK), seed=seed)
+    if finished := run.trials(studies.EXPERIMENT, grid, studies.run_trial):
         run.add(studies.section(finished))
 
 
@@ -223,10 +225,10 @@ def bo(
     """Bayesian optimisation of six benchmarks: log hypervolume difference against iterations."""
     from dataclasses import replace
 
-    from choicebo.experiments import baselines, optimisation, sections
+    from choicebo.experiments import baselines, optimisation_trials, sections
     from choicebo.experiments.methods import METHODS
 
-    protocol = optimisation.FULL if run.full else optimisation.QUICK
+    protocol = optimisation_trials.FULL if run.full else optimisation_trials.QUICK
     chosen = _names(methods)
     if not chosen and not baselines.installed():
         chosen = tuple(name for name in protocol.methods if not METHODS[name].needs_botorch)
@@ -237,7 +239,7 @@ def bo(
     changes |= {"repetitions": repetitions, "iterations": iterations}
     protocol = replace(protocol, **{key: value for key, value in changes.items() if value})
     run.settings |= {"bo, " + key: value for key, value in vars(protocol).items()}
-    if finished := run.cells("bo", optimisation.cells(protocol), optimisation.run_cell):
+    if finished := run.trials("bo", optimisation_trials.trials(protocol), optimisation_trials.run_trial):
         run.add(sections.optimisation_section(finished))
 
 

@@ -9,18 +9,18 @@ from typing import Any
 from rich.table import Table
 
 from choicebo.experiments import accuracy_report, optimisation_report
-from choicebo.experiments.accuracy_cells import Found, found
-from choicebo.experiments.cells import Cell, Done
+from choicebo.experiments.accuracy_trials import Found, found
 from choicebo.experiments.datasets import RealData
 from choicebo.experiments.document import Block, Picture, Section
-from choicebo.experiments.figures import toy_panels
-from choicebo.experiments.optimisation import INITIAL_OPTIONS, INITIAL_SETS, QUERY_SIZE
+from choicebo.experiments.optimisation_trials import INITIAL_OPTIONS, INITIAL_SETS, QUERY_SIZE
 from choicebo.experiments.progress import in_words
+from choicebo.experiments.toy_figures import toy_panels
+from choicebo.experiments.trials import FinishedTrial, Trial
 
 TOY_TITLE = "Toy function, g = [cos 2x, -sin 2x]"
 
 
-def toy_section(finished: Sequence[Done]) -> Section:
+def toy_section(finished: Sequence[FinishedTrial]) -> Section:
     """Accuracy on the toy function, and what was learned."""
     results = found(finished)
     blocks: list[Block] = [
@@ -39,7 +39,7 @@ def toy_table(results: Found) -> Table:
     return accuracy_report.table(TOY_TITLE, results.scores, results.ceilings, "seed", results.peers)
 
 
-def real_section(finished: Sequence[Done], sets: Sequence[RealData], scaling: str) -> Section:
+def real_section(finished: Sequence[FinishedTrial], sets: Sequence[RealData], scaling: str) -> Section:
     """Accuracy on the real data sets, and which columns were used."""
     return Section(
         "Real data sets",
@@ -59,7 +59,7 @@ def real_table(results: Found, scaling: str) -> Table:
     return accuracy_report.table(title, results.scores, results.ceilings, "fold", results.peers)
 
 
-def optimisation_section(finished: Sequence[Done]) -> Section:
+def optimisation_section(finished: Sequence[FinishedTrial]) -> Section:
     """How fast the methods approach the true Pareto front."""
     measures = (optimisation_report.PER_ITERATION, optimisation_report.PER_OPTION)
     duels = [optimisation_report.duel_table(finished, measure) for measure in measures]
@@ -88,7 +88,9 @@ def optimisation_section(finished: Sequence[Done]) -> Section:
 
 
 def settings_section(
-    settings: dict[str, Any], provenance: dict[str, Any], grids: dict[str, tuple[Sequence[Cell], Sequence[Done]]]
+    settings: dict[str, Any],
+    provenance: dict[str, Any],
+    grids: dict[str, tuple[Sequence[Trial], Sequence[FinishedTrial]]],
 ) -> Section:
     """With what, where and when: the last section of every report."""
     facts = Table(title="Settings and versions", title_justify="left")
@@ -106,12 +108,12 @@ def settings_section(
     steps = Table(title="Time per step", title_justify="left")
     for heading in ("experiment", "method"):
         steps.add_column(heading)
-    for heading in ("cells finished", "median time of a cell", "all together"):
+    for heading in ("trials finished", "median time of a trial", "all together"):
         steps.add_column(heading, justify="right")
     for experiment, (grid, finished) in grids.items():
-        for method in dict.fromkeys(cell.method for cell in grid):
-            wanted = sum(cell.method == method for cell in grid)
-            seconds = [done.seconds for done in finished if done.cell.method == method]
+        for method in dict.fromkeys(trial.method for trial in grid):
+            wanted = sum(trial.method == method for trial in grid)
+            seconds = [done.seconds for done in finished if done.trial.method == method]
             if seconds:
                 steps.add_row(
                     experiment,

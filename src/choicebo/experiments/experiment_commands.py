@@ -98,8 +98,8 @@ def learn(choices: Choices = 100, seed: Seed = 0, out: Picture = DEMO_PICTURE) -
 
     from choicebo.errors import ConvergenceWarning
     from choicebo.experiments.accuracy import share_equal
-    from choicebo.experiments.figures import learned_and_true
     from choicebo.experiments.toy import toy_dataset
+    from choicebo.experiments.toy_figures import learned_and_true
     from choicebo.model.gp import ChoiceGP
 
     console = output.results()

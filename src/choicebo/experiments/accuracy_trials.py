@@ -1,4 +1,4 @@
-"""The accuracy experiments as grids of cells: what to run, how one is run, and what the stored results say."""
+"""The accuracy experiments as grids of trials: what to run, how one is run, and what the stored results say."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 from choicebo.errors import InvalidInput
 from choicebo.experiments import accuracy, baselines
 from choicebo.experiments.accuracy import Ceiling, Peer, Score
-from choicebo.experiments.cells import Cell, Done
 from choicebo.experiments.datasets import RealData, Scale, min_max, rank_scaled
-from choicebo.experiments.figures import PANELS, learned_on_toy
+from choicebo.experiments.toy_figures import PANELS, learned_on_toy
+from choicebo.experiments.trials import FinishedTrial, Trial
 
 TOY, REAL = "toy", "real"
 CHOICE_GP, ORACLE_GP, EMBEDDING, PICTURE = "choice-gp", "oracle-gp", "pareto-embedding", "picture"
@@ -37,23 +37,23 @@ def methods() -> tuple[str, ...]:
     return (ORACLE_GP, CHOICE_GP, EMBEDDING) if baselines.installed() else (ORACLE_GP, CHOICE_GP)
 
 
-def toy_cells(seeds: Sequence[int], sizes: Sequence[int] = SIZES, pictures: bool = True) -> list[Cell]:
+def toy_trials(seeds: Sequence[int], sizes: Sequence[int] = SIZES, pictures: bool = True) -> list[Trial]:
     """The grid of the toy experiment; repetitions are numbered by the seed of their data."""
     grid = [
-        Cell(TOY, TOY, method, seed, settings)
+        Trial(TOY, TOY, method, seed, settings)
         for method in methods()
         for settings in _sizes(method, sizes)
         for seed in seeds
     ]
     if pictures:
         shapes = [{"n_choices": n, "set_size": size} for n, size in PANELS]
-        grid += [Cell(TOY, PICTURE, CHOICE_GP, seeds[0], shape) for shape in shapes]
+        grid += [Trial(TOY, PICTURE, CHOICE_GP, seeds[0], shape) for shape in shapes]
     return grid
 
 
-def real_cells(
+def real_trials(
     names: Sequence[str], scaling: str, seeds: Sequence[int] = (0,), sizes: Sequence[int] = SIZES, more: bool = True
-) -> list[Cell]:
+) -> list[Trial]:
     """The grid of the experiment on real data sets; repetitions are folds, of one division of the rows for each seed.
 
     ``more`` adds what explains our figures: independent latent functions, and what orders instead of choices would give.
@@ -61,7 +61,7 @@ def real_cells(
     if scaling not in SCALES:
         raise InvalidInput(f"No scaling is called {scaling!r}; choose one of {', '.join(SCALES)}.")
     return [
-        Cell(REAL, name, method, fold, {"scaling": scaling, "seed": seed, **settings})
+        Trial(REAL, name, method, fold, {"scaling": scaling, "seed": seed, **settings})
         for seed in seeds
         for name in names
         for method in (*methods(), *((INDEPENDENT, ORDERS) if more else ()))
@@ -74,43 +74,43 @@ def _sizes(method: str, sizes: Sequence[int]) -> list[dict[str, int]]:
     return [{}] if method == ORACLE_GP else [{"n_choices": n} for n in sizes]
 
 
-def run_toy_cell(cell: Cell) -> dict[str, Any]:
+def run_toy_trial(trial: Trial) -> dict[str, Any]:
     """One fit on the toy function, or one panel of its figure."""
-    seed, settings = cell.repetition, cell.settings
-    if cell.task == PICTURE:
+    seed, settings = trial.repetition, trial.settings
+    if trial.task == PICTURE:
         return learned_on_toy(settings["n_choices"], settings["set_size"], seed)
-    if cell.method == ORACLE_GP:
+    if trial.method == ORACLE_GP:
         return asdict(accuracy.toy_ceiling(seed))
-    if cell.method == EMBEDDING:
+    if trial.method == EMBEDDING:
         return asdict(accuracy.toy_peer(settings["n_choices"], seed))
     return asdict(accuracy.toy_accuracy(settings["n_choices"], seed))
 
 
-def run_real_cell(cell: Cell, sets: Mapping[str, RealData]) -> dict[str, Any]:
+def run_real_trial(trial: Trial, sets: Mapping[str, RealData]) -> dict[str, Any]:
     """One fit on one fold of a real data set."""
-    fold, settings, data = cell.repetition, cell.settings, sets[cell.task]
+    fold, settings, data = trial.repetition, trial.settings, sets[trial.task]
     seed, scale = settings["seed"], SCALES[settings["scaling"]]
-    if cell.method == ORACLE_GP:
+    if trial.method == ORACLE_GP:
         return asdict(accuracy.real_ceiling(data, fold, seed, scale))
-    if cell.method == EMBEDDING:
+    if trial.method == EMBEDDING:
         return asdict(accuracy.real_peer(data, settings["n_choices"], fold, seed, scale))
-    if cell.method == INDEPENDENT:
+    if trial.method == INDEPENDENT:
         return asdict(accuracy.real_independent(data, settings["n_choices"], fold, seed, scale))
-    if cell.method == ORDERS:
+    if trial.method == ORDERS:
         return asdict(accuracy.real_orders(data, settings["n_choices"], fold, seed, scale))
     return asdict(accuracy.real_accuracy(data, settings["n_choices"], fold, seed, scale=scale))
 
 
-def found(finished: Iterable[Done]) -> Found:
-    """The results of finished cells as what they are."""
+def found(finished: Iterable[FinishedTrial]) -> Found:
+    """The results of finished trials as what they are."""
     sorted_out = Found([], [], [], {})
     for done in finished:
         result = dict(done.result)
-        if done.cell.task == PICTURE:
-            sorted_out.pictures[done.cell.settings["n_choices"], done.cell.settings["set_size"]] = result
-        elif done.cell.method == ORACLE_GP:
+        if done.trial.task == PICTURE:
+            sorted_out.pictures[done.trial.settings["n_choices"], done.trial.settings["set_size"]] = result
+        elif done.trial.method == ORACLE_GP:
             sorted_out.ceilings.append(Ceiling(**result))
-        elif done.cell.method in (EMBEDDING, INDEPENDENT, ORDERS):
+        elif done.trial.method in (EMBEDDING, INDEPENDENT, ORDERS):
             sorted_out.peers.append(Peer(**result))
         else:
             sorted_out.scores.append(Score(**{**result, "problems": tuple(result["problems"])}))

@@ -12,10 +12,10 @@ from rich.table import Table
 
 from choicebo import pareto
 from choicebo.errors import ConvergenceWarning
-from choicebo.experiments.cells import Cell, Done
 from choicebo.experiments.choosers import Chooser
 from choicebo.experiments.document import Section
 from choicebo.experiments.problems import problem
+from choicebo.experiments.trials import FinishedTrial, Trial
 from choicebo.insight.stopping import FLICKER, enough, foresee, stay_probability
 from choicebo.model.posterior import Posterior
 from choicebo.optimizer import ChoiceOptimizer
@@ -33,18 +33,18 @@ FLICKERS = (0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2)
 """Amounts of flicker that are tried; the advice uses one of them."""
 
 
-def cells(studies: int, questions: int, seed: int = 0) -> list[Cell]:
-    """One cell for each simulated study, the tasks in turn, so that a run that is stopped leaves as many of each."""
+def trials(studies: int, questions: int, seed: int = 0) -> list[Trial]:
+    """One trial for each simulated study, the tasks in turn, so that a run that is stopped leaves as many of each."""
     return [
-        Cell(EXPERIMENT, task, "choicebo", number, {"questions": questions})
+        Trial(EXPERIMENT, task, "choicebo", number, {"questions": questions})
         for number in range(seed, seed + studies)
         for task in TASKS
     ]
 
 
-def run_cell(cell: Cell) -> dict[str, Any]:
+def run_trial(trial: Trial) -> dict[str, Any]:
     """One study: what was foretold before each answer, and what came of it."""
-    return {"steps": simulate(cell.task, cell.settings["questions"], cell.repetition)}
+    return {"steps": simulate(trial.task, trial.settings["questions"], trial.repetition)}
 
 
 def simulate(task: str, questions: int, seed: int) -> list[dict[str, Any]]:
@@ -134,7 +134,7 @@ def brier(foretold: ArrayLike, came: ArrayLike) -> float:
     return float(np.mean((np.asarray(foretold, dtype=float) - np.asarray(came, dtype=float)) ** 2))
 
 
-def flicker_table(finished: Sequence[Done]) -> Table:
+def flicker_table(finished: Sequence[FinishedTrial]) -> Table:
     """How well each amount of flicker foretells what came, and how far the mean forecast is from the share that stayed."""
     steps = [step for done in finished for step in done.result["steps"]]
     stayed = np.array([step["stayed"] for step in steps], dtype=float)
@@ -150,7 +150,7 @@ def flicker_table(finished: Sequence[Done]) -> Table:
     return found
 
 
-def table(finished: Sequence[Done]) -> Table:
+def table(finished: Sequence[FinishedTrial]) -> Table:
     """The curve, and what the true front lacked when the advice was to stop."""
     steps = [judged(step) for done in finished for step in done.result["steps"]]
     found = Table(title="Does the Pareto set stay as foretold?", title_justify="left")
@@ -170,7 +170,7 @@ def table(finished: Sequence[Done]) -> Table:
     return found
 
 
-def section(finished: Sequence[Done]) -> Section:
+def section(finished: Sequence[FinishedTrial]) -> Section:
     """The table with what it is about."""
     text = (
         "Simulated persons with two hidden objectives of two inputs answer the optimiser's questions. Before each answer the "

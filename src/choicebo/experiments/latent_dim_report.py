@@ -8,9 +8,9 @@ from typing import Any
 
 from rich.table import Table
 
-from choicebo.experiments.cells import Done
-from choicebo.experiments.dimension import CEILING, selected
 from choicebo.experiments.document import Section
+from choicebo.experiments.latent_dim_trials import CEILING, selected
+from choicebo.experiments.trials import FinishedTrial
 from choicebo.model.posterior import PREDICTION_RULES
 
 PAPER: dict[tuple[str, int], dict[int, tuple[float, float]]] = {
@@ -32,15 +32,15 @@ PAPER_SELECTED: dict[tuple[str, int], str] = {
 NAMES = {"cos": "cos 2x", "cos-sin": "cos 2x, -sin 2x"}
 
 
-def groups(finished: Sequence[Done]) -> dict[tuple[str, int], list[dict[str, Any]]]:
+def groups(finished: Sequence[FinishedTrial]) -> dict[tuple[str, int], list[dict[str, Any]]]:
     """Results by task and number of choices."""
     found: dict[tuple[str, int], list[dict[str, Any]]] = {}
     for done in _models(finished):
-        found.setdefault((done.cell.task, done.cell.settings["n_choices"]), []).append(done.result)
+        found.setdefault((done.trial.task, done.trial.settings["n_choices"]), []).append(done.result)
     return found
 
 
-def table(finished: Sequence[Done]) -> Table:
+def table(finished: Sequence[FinishedTrial]) -> Table:
     """One row for each latent dimension of each data set, means over the repetitions; the paper's figures in brackets."""
     found = Table(title="Number of latent dimensions", title_justify="left")
     headings = ("g", "N", "n_e", "elpd", "accuracy", "by mean", "selected", "k-hat", "refits", "poor", "s")
@@ -79,13 +79,13 @@ def table(finished: Sequence[Done]) -> Table:
     return found
 
 
-def ceilings(finished: Sequence[Done]) -> Table:
+def ceilings(finished: Sequence[FinishedTrial]) -> Table:
     """What those reach that see the objectives: above it accuracies differ by luck alone."""
     found = Table(title="Accuracy of those who see the objectives, same test sets", title_justify="left")
     for heading in ("g", "g, no noise", "Oracle-GP"):
         found.add_column(heading, justify="left" if heading == "g" else "right")
     for task, name in NAMES.items():
-        mine = [done.result for done in finished if done.cell.method == CEILING and done.cell.task == task]
+        mine = [done.result for done in finished if done.trial.method == CEILING and done.trial.task == task]
         if mine:
             found.add_row(name, *(_mean_and_error([each[key] for each in mine]) for key in ("exact", "oracle")))
     found.caption = (
@@ -95,7 +95,7 @@ def ceilings(finished: Sequence[Done]) -> Table:
     return found
 
 
-def section(finished: Sequence[Done]) -> Section:
+def section(finished: Sequence[FinishedTrial]) -> Section:
     """The tables with what they are about."""
     stops = [(done.result["stopped_at"], len(done.result["rows"])) for done in _models(finished)]
     early = sum(stop < last for stop, last in stops)
@@ -111,8 +111,8 @@ def section(finished: Sequence[Done]) -> Section:
     )
 
 
-def _models(finished: Sequence[Done]) -> list[Done]:
-    return [done for done in finished if done.cell.method != CEILING]
+def _models(finished: Sequence[FinishedTrial]) -> list[FinishedTrial]:
+    return [done for done in finished if done.trial.method != CEILING]
 
 
 def _accuracy(result: dict[str, Any], n_e: int, rule: str = PREDICTION_RULES[0]) -> float:

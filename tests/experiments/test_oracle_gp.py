@@ -6,7 +6,7 @@ from scipy.optimize import approx_fprime
 from scipy.stats import multivariate_normal
 
 from choicebo.errors import InvalidInput
-from choicebo.experiments import oracle
+from choicebo.experiments import oracle_gp
 from choicebo.experiments.datasets import folds, min_max, real_data
 
 
@@ -23,30 +23,30 @@ def covariance(kernel: str, X: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     return np.exp(-(r**2) / 2) if kernel == "rbf" else (1 + np.sqrt(3) * r) * np.exp(-np.sqrt(3) * r)
 
 
-@pytest.mark.parametrize("kernel", oracle.KERNELS)
+@pytest.mark.parametrize("kernel", oracle_gp.KERNELS)
 def test_the_evidence_is_the_density_of_the_outputs(kernel):
     X, Y, _ = wave(12)
     y = (Y[:, 0] - Y[:, 0].mean()) / Y[:, 0].std()
     lengths, scale, noise = np.array([0.3, 0.7, 2.0]), 1.4, 0.2
-    value, _ = oracle._negative_evidence(np.log([*lengths, scale, noise]), X, y, oracle.KERNELS[kernel])
+    value, _ = oracle_gp._negative_evidence(np.log([*lengths, scale, noise]), X, y, oracle_gp.KERNELS[kernel])
     expected = multivariate_normal.logpdf(y, cov=scale * covariance(kernel, X, lengths) + noise * np.eye(12))
     assert -value == pytest.approx(expected, rel=1e-10)
 
 
-@pytest.mark.parametrize("kernel", oracle.KERNELS)
+@pytest.mark.parametrize("kernel", oracle_gp.KERNELS)
 def test_the_gradient_agrees_with_differences(kernel):
     X, Y, _ = wave(20)
     y = (Y[:, 1] - Y[:, 1].mean()) / Y[:, 1].std()
     at = np.log([0.3, 0.7, 2.0, 1.4, 0.2])
-    _, gradient = oracle._negative_evidence(at, X, y, oracle.KERNELS[kernel])
-    numeric = approx_fprime(at, lambda p: oracle._negative_evidence(p, X, y, oracle.KERNELS[kernel])[0], 1e-7)
+    _, gradient = oracle_gp._negative_evidence(at, X, y, oracle_gp.KERNELS[kernel])
+    numeric = approx_fprime(at, lambda p: oracle_gp._negative_evidence(p, X, y, oracle_gp.KERNELS[kernel])[0], 1e-7)
     np.testing.assert_allclose(gradient, numeric, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("kernel", oracle.KERNELS)
+@pytest.mark.parametrize("kernel", oracle_gp.KERNELS)
 def test_the_prediction_is_the_textbook_mean(kernel):
     X, Y, _ = wave(25)
-    model = oracle.fit(X, Y, kernel=kernel)
+    model = oracle_gp.fit(X, Y, kernel=kernel)
     new = np.random.default_rng(1).random((4, 3))
     for j in range(2):
         both = model.output_scales[j] ** 2 * covariance(kernel, np.vstack([X, new]), model.length_scales[j])
@@ -55,52 +55,52 @@ def test_the_prediction_is_the_textbook_mean(kernel):
         np.testing.assert_allclose(model.predict(new)[:, j], expected, rtol=1e-8)
 
 
-@pytest.mark.parametrize("kernel", oracle.KERNELS)
+@pytest.mark.parametrize("kernel", oracle_gp.KERNELS)
 def test_the_oracle_recovers_smooth_functions(kernel):
     X, Y, _ = wave(80)
     new, _, exact = wave(50, seed=5)
-    error = oracle.fit(X, Y, kernel=kernel).predict(new) - exact
+    error = oracle_gp.fit(X, Y, kernel=kernel).predict(new) - exact
     assert np.all(np.sqrt(np.mean(error**2, axis=0)) < 0.15 * exact.std(axis=0))
 
 
 def test_an_irrelevant_input_gets_a_long_length_scale():
     X, Y, _ = wave(80)
-    lengths = oracle.fit(X, Y).length_scales
+    lengths = oracle_gp.fit(X, Y).length_scales
     assert np.all(lengths[:, 2] > 3 * lengths[:, 0])
 
 
 def test_the_noise_is_found():
     X, Y, exact = wave(150, noise=0.2)
-    np.testing.assert_allclose(oracle.fit(X, Y).noises, 0.2 * exact.std(axis=0), rtol=0.3)
+    np.testing.assert_allclose(oracle_gp.fit(X, Y).noises, 0.2 * exact.std(axis=0), rtol=0.3)
 
 
 def test_more_starts_never_lower_the_evidence():
     X, Y, _ = wave(30)
-    one, several = oracle.fit(X, Y[:, :1], n_starts=1), oracle.fit(X, Y[:, :1], n_starts=4)
+    one, several = oracle_gp.fit(X, Y[:, :1], n_starts=1), oracle_gp.fit(X, Y[:, :1], n_starts=4)
     assert np.all(several.log_marginal_likelihoods >= one.log_marginal_likelihoods)
 
 
 def test_the_same_seed_gives_the_same_model():
     X, Y, _ = wave(30)
-    np.testing.assert_array_equal(oracle.fit(X, Y, seed=3).weights, oracle.fit(X, Y, seed=3).weights)
+    np.testing.assert_array_equal(oracle_gp.fit(X, Y, seed=3).weights, oracle_gp.fit(X, Y, seed=3).weights)
 
 
 def test_the_units_of_an_output_do_not_matter():
     X, Y, _ = wave(40)
-    plain, scaled = oracle.fit(X, Y), oracle.fit(X, 1e4 * Y - 3)
+    plain, scaled = oracle_gp.fit(X, Y), oracle_gp.fit(X, 1e4 * Y - 3)
     np.testing.assert_allclose(scaled.predict(X), 1e4 * plain.predict(X) - 3, rtol=1e-3)
 
 
 def test_the_predicted_choice_is_the_pareto_set_of_the_means():
     X = np.linspace(0, 1, 25)[:, None]
-    model = oracle.fit(X, np.hstack([X, -((X - 0.5) ** 2)]))
+    model = oracle_gp.fit(X, np.hstack([X, -((X - 0.5) ** 2)]))
     # Both outputs rise up to 0.5, and beyond it one falls while the other rises.
     assert model.predict_choice([[0.1], [0.4], [0.9]]) == (1, 2)
 
 
 def test_identical_options_are_kept_or_rejected_together():
     X, Y, _ = wave(40)
-    model = oracle.fit(X, Y)
+    model = oracle_gp.fit(X, Y)
     for row in np.random.default_rng(2).random((30, 3)):
         means = model.predict(np.vstack([row, X[:5], row, X[5:8], row]))
         assert np.array_equal(means[0], means[6])
@@ -109,13 +109,13 @@ def test_identical_options_are_kept_or_rejected_together():
 
 def test_repeated_training_rows_do_no_harm():
     X, Y, _ = wave(20)
-    assert np.all(np.isfinite(oracle.fit(np.vstack([X, X]), np.vstack([Y, Y])).predict(X)))
+    assert np.all(np.isfinite(oracle_gp.fit(np.vstack([X, X]), np.vstack([Y, Y])).predict(X)))
 
 
 @pytest.mark.parametrize("constant", [7.0, 0.1])
 def test_a_constant_output_is_predicted_as_that_constant(constant):
     X, _, _ = wave(20)
-    np.testing.assert_allclose(oracle.fit(X, np.full((20, 1), constant)).predict(X), constant)
+    np.testing.assert_allclose(oracle_gp.fit(X, np.full((20, 1), constant)).predict(X), constant)
 
 
 @pytest.mark.parametrize(
@@ -130,13 +130,13 @@ def test_a_constant_output_is_predicted_as_that_constant(constant):
 )
 def test_what_cannot_be_fitted_is_refused(arguments, message):
     with pytest.raises(InvalidInput, match=message):
-        oracle.fit(*arguments)
+        oracle_gp.fit(*arguments)
 
 
 def test_a_prediction_for_other_inputs_is_refused():
     X, Y, _ = wave(20)
     with pytest.raises(InvalidInput, match="give the 3"):
-        oracle.fit(X, Y).predict([[0.1, 0.2]])
+        oracle_gp.fit(X, Y).predict([[0.1, 0.2]])
 
 
 @pytest.mark.slow
@@ -148,7 +148,7 @@ def test_a_prediction_for_other_inputs_is_refused():
 def test_the_oracle_reaches_the_known_accuracy_on_real_data(name, accuracy):
     scores = []
     for fold in folds(real_data(name), n_choices=1):
-        model = oracle.fit(min_max(fold.train_inputs, fold.train_inputs), fold.train_outputs)
+        model = oracle_gp.fit(min_max(fold.train_inputs, fold.train_inputs), fold.train_outputs)
         predicted = map(model.predict_choice, fold.test_options(min_max))
         scores.append(np.mean([a == b for a, b in zip(predicted, fold.test_kept, strict=True)]))
     assert np.mean(scores) == pytest.approx(accuracy, abs=0.06)
