@@ -14,7 +14,7 @@ from botorch.test_functions import multi_objective as published
 from choicebo.choices import ChoiceData
 from choicebo.errors import InvalidInput
 from choicebo.experiments import bench, bench_peers, optimisation_trials
-from choicebo.experiments.accuracy import share_equal, toy_peer
+from choicebo.experiments.accuracy import pareto_embedding, share_equal, toy_split
 from choicebo.experiments.baselines import embedding, oracles, pairwise
 from choicebo.experiments.baselines.torch_tools import quiet_and_seeded
 from choicebo.experiments.bench_step import StepTiming
@@ -237,6 +237,6 @@ def test_the_network_refuses_sets_of_several_sizes():
 
 
 def test_the_network_is_scored_on_the_toy_function_far_above_guessing():
-    found = toy_peer(100, seed=0, n_test=100)
+    found = pareto_embedding(toy_split(100, seed=0, n_test=100))
     assert (found.task, found.n_choices, found.fold) == ("toy", 100, None)
     assert found.accuracy > 2 / 7

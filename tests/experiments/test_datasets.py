@@ -94,19 +94,6 @@ def test_an_unknown_data_set_is_answered_with_the_known_ones(tmp_path):
         real_data("iris", tmp_path)
 
 
-@pytest.mark.parametrize("signs", [(1,), (1, 0)])
-def test_signs_must_say_larger_or_smaller_for_every_output(signs):
-    with pytest.raises(InvalidInput, match=r"\+1"):
-        replace(source_of(CSV), signs=signs)
-
-
-def test_data_that_contradict_their_names_are_refused():
-    with pytest.raises(DataError, match="one name per column"):
-        replace(table(), input_names=("a",))
-    with pytest.raises(DataError, match="not finite"):
-        table(inputs=np.full((60, 2), np.nan))
-
-
 def test_the_counts_of_inputs_and_outputs_are_the_papers():
     counts = {name: (len(source.input_names), len(source.output_names)) for name, source in SOURCES.items()}
     assert counts == {"enb": (6, 2), "jura": (6, 2), "real-estate": (5, 2), "slump": (7, 2)}

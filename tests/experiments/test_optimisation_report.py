@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from choicebo.experiments import optimisation_report, sections
+from choicebo.experiments import optimisation_report
 from choicebo.experiments.document import Document, Picture
-from choicebo.experiments.provenance import provenance
+from choicebo.experiments.provenance import provenance_section
 from choicebo.experiments.trials import FinishedTrial, Trial
 
 ENDS = {("default", 0): 0.5, ("default", 1): 0.3, ("parego", 0): 0.6, ("parego", 1): 0.9, ("sobol", 0): 1.2}
@@ -92,8 +92,8 @@ def test_the_figure_has_a_panel_for_each_problem_with_all_methods(finished):
 
 def test_the_report_says_how_it_was_made(finished):
     grid = [*(each.trial for each in finished), Trial("bo", "zdt1", "sobol", 1, {"iterations": 2})]
-    last = sections.settings_section({"full": False}, provenance(), {"bo": (grid, finished)})
-    text = Document("Report", [sections.optimisation_section(finished), last]).markdown()
+    last = provenance_section({"full": False}, {"bo": (grid, finished)})
+    text = Document("Report", [optimisation_report.section(finished), last]).markdown()
     for part in ("| full | False |", "| numpy | " + np.__version__, "| date | 20", "| bo | sobol | 1 of 2 | 60.0 s |"):
         assert part in text, part
     assert "(bo.png)" in text
@@ -101,5 +101,5 @@ def test_the_report_says_how_it_was_made(finished):
 
 
 def test_the_section_holds_both_figures(finished):
-    blocks = sections.optimisation_section(finished).blocks
+    blocks = optimisation_report.section(finished).blocks
     assert [block.name for block in blocks if isinstance(block, Picture)] == ["bo", "bo-per-option"]

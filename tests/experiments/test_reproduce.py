@@ -62,9 +62,10 @@ def without_fits(monkeypatch):
 def test_the_toy_command_prints_a_table_and_writes_results_and_report(without_fits, tmp_path):
     result = invoke("toy", "--quick", "--out", str(tmp_path / "out"))
     assert "0.750 ± 0.000" in result.stdout
-    assert len(json.loads((tmp_path / "out" / "toy.json").read_text())["fits"]) == 10
+    stored = [json.loads(line) for line in (tmp_path / "out" / "toy.jsonl").read_text().splitlines()]
+    assert sum((each["task"], each["method"]) == ("toy", "choice-gp") for each in stored) == 10
     assert "N = 300" not in (tmp_path / "out" / "toy.md").read_text()
-    for name in ("toy.jsonl", "toy.html", "toy.png"):
+    for name in ("toy.html", "toy.png"):
         assert (tmp_path / "out" / name).stat().st_size > 0
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from choicebo.errors import InvalidInput
 from choicebo.experiments import accuracy, baselines
-from choicebo.experiments.accuracy import Ceiling, Peer, Score
+from choicebo.experiments.accuracy import Ceiling, Peer, Score, Split
 from choicebo.experiments.datasets import RealData, Scale, min_max, rank_scaled
 from choicebo.experiments.toy_figures import PANELS, learned_on_toy
 from choicebo.experiments.trials import FinishedTrial, Trial
@@ -19,6 +19,11 @@ INDEPENDENT, ORDERS = "independent-latents", "orders"
 SIZES = (100, 300)
 SCALES: dict[str, Scale] = {"min-max": min_max, "rank": rank_scaled}
 """Ways to bring the inputs of a real data set into the unit cube."""
+LEARNERS: dict[str, Callable[[Split], Score | Peer]] = {
+    CHOICE_GP: accuracy.choice_gp,
+    EMBEDDING: accuracy.pareto_embedding,
+    INDEPENDENT: accuracy.independent_latents,
+}
 
 
 @dataclass(frozen=True)
@@ -37,23 +42,16 @@ def methods() -> tuple[str, ...]:
     return (ORACLE_GP, CHOICE_GP, EMBEDDING) if baselines.installed() else (ORACLE_GP, CHOICE_GP)
 
 
-def toy_trials(seeds: Sequence[int], sizes: Sequence[int] = SIZES, pictures: bool = True) -> list[Trial]:
+def toy_trials(seeds: Sequence[int]) -> list[Trial]:
     """The grid of the toy experiment; repetitions are numbered by the seed of their data."""
-    grid = [
-        Trial(TOY, TOY, method, seed, settings)
-        for method in methods()
-        for settings in _sizes(method, sizes)
-        for seed in seeds
+    fits = [
+        Trial(TOY, TOY, method, seed, settings) for method in methods() for settings in _sizes(method) for seed in seeds
     ]
-    if pictures:
-        shapes = [{"n_choices": n, "set_size": size} for n, size in PANELS]
-        grid += [Trial(TOY, PICTURE, CHOICE_GP, seeds[0], shape) for shape in shapes]
-    return grid
+    shapes = [{"n_choices": n, "set_size": size} for n, size in PANELS]
+    return fits + [Trial(TOY, PICTURE, CHOICE_GP, seeds[0], shape) for shape in shapes]
 
 
-def real_trials(
-    names: Sequence[str], scaling: str, seeds: Sequence[int] = (0,), sizes: Sequence[int] = SIZES, more: bool = True
-) -> list[Trial]:
+def real_trials(names: Sequence[str], scaling: str, seeds: Sequence[int], more: bool) -> list[Trial]:
     """The grid of the experiment on real data sets; repetitions are folds, of one division of the rows for each seed.
 
     ``more`` adds what explains our figures: independent latent functions, and what orders instead of choices would give.
@@ -65,13 +63,13 @@ def real_trials(
         for seed in seeds
         for name in names
         for method in (*methods(), *((INDEPENDENT, ORDERS) if more else ()))
-        for settings in _sizes(method, sizes)
+        for settings in _sizes(method)
         for fold in range(accuracy.N_FOLDS)
     ]
 
 
-def _sizes(method: str, sizes: Sequence[int]) -> list[dict[str, int]]:
-    return [{}] if method == ORACLE_GP else [{"n_choices": n} for n in sizes]
+def _sizes(method: str) -> list[dict[str, int]]:
+    return [{}] if method == ORACLE_GP else [{"n_choices": n} for n in SIZES]
 
 
 def run_toy_trial(trial: Trial) -> dict[str, Any]:
@@ -81,9 +79,7 @@ def run_toy_trial(trial: Trial) -> dict[str, Any]:
         return learned_on_toy(settings["n_choices"], settings["set_size"], seed)
     if trial.method == ORACLE_GP:
         return asdict(accuracy.toy_ceiling(seed))
-    if trial.method == EMBEDDING:
-        return asdict(accuracy.toy_peer(settings["n_choices"], seed))
-    return asdict(accuracy.toy_accuracy(settings["n_choices"], seed))
+    return asdict(LEARNERS[trial.method](accuracy.toy_split(settings["n_choices"], seed)))
 
 
 def run_real_trial(trial: Trial, sets: Mapping[str, RealData]) -> dict[str, Any]:
@@ -92,26 +88,22 @@ def run_real_trial(trial: Trial, sets: Mapping[str, RealData]) -> dict[str, Any]
     seed, scale = settings["seed"], SCALES[settings["scaling"]]
     if trial.method == ORACLE_GP:
         return asdict(accuracy.real_ceiling(data, fold, seed, scale))
-    if trial.method == EMBEDDING:
-        return asdict(accuracy.real_peer(data, settings["n_choices"], fold, seed, scale))
-    if trial.method == INDEPENDENT:
-        return asdict(accuracy.real_independent(data, settings["n_choices"], fold, seed, scale))
     if trial.method == ORDERS:
         return asdict(accuracy.real_orders(data, settings["n_choices"], fold, seed, scale))
-    return asdict(accuracy.real_accuracy(data, settings["n_choices"], fold, seed, scale=scale))
+    return asdict(LEARNERS[trial.method](accuracy.real_split(data, settings["n_choices"], fold, seed, scale)))
 
 
 def found(finished: Iterable[FinishedTrial]) -> Found:
     """The results of finished trials as what they are."""
     sorted_out = Found([], [], [], {})
-    for done in finished:
-        result = dict(done.result)
-        if done.trial.task == PICTURE:
-            sorted_out.pictures[done.trial.settings["n_choices"], done.trial.settings["set_size"]] = result
-        elif done.trial.method == ORACLE_GP:
+    for each in finished:
+        result, settings = dict(each.result), each.trial.settings
+        if each.trial.task == PICTURE:
+            sorted_out.pictures[settings["n_choices"], settings["set_size"]] = result
+        elif each.trial.method == ORACLE_GP:
             sorted_out.ceilings.append(Ceiling(**result))
-        elif done.trial.method in (EMBEDDING, INDEPENDENT, ORDERS):
-            sorted_out.peers.append(Peer(**result))
-        else:
+        elif each.trial.method == CHOICE_GP:
             sorted_out.scores.append(Score(**{**result, "problems": tuple(result["problems"])}))
+        else:
+            sorted_out.peers.append(Peer(**result))
     return sorted_out

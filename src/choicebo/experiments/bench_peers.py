@@ -11,6 +11,7 @@ from rich.table import Table
 from choicebo.choices import ChoiceData
 from choicebo.experiments import baselines
 from choicebo.experiments.bench_step import StepTiming
+from choicebo.experiments.report_tables import new_table
 
 
 @dataclass(frozen=True)
@@ -41,9 +42,7 @@ def time_pairwise(data: ChoiceData, repetitions: int = 3) -> PeerTiming:
 def table(ours: StepTiming, peers: list[PeerTiming]) -> Table:
     """Both, and the ratio."""
     title = f"One step beside peers, {ours.answers} answers of 5; a peer learns one utility from the implied pairs"
-    found = Table(title=title, title_justify="left")
-    for heading in ("", "step s", "times ours"):
-        found.add_column(heading, justify="right" if heading else "left")
+    found = new_table(title, ("", "step s", "times ours"))
     found.add_row("choicebo", f"{ours.seconds:.2f}", "1.0")
     for peer in peers:
         found.add_row(

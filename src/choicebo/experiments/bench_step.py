@@ -9,6 +9,7 @@ from statistics import median
 from rich.table import Table
 
 from choicebo.experiments.bench_loop import Step
+from choicebo.experiments.report_tables import new_table
 
 AT = (20, 50, 100)
 AROUND = 2
@@ -51,9 +52,7 @@ def timings(steps: Sequence[Step], at: Sequence[int] = AT) -> list[StepTiming]:
 def table(found: Sequence[StepTiming]) -> Table:
     """The measurements."""
     title = "One step of the optimiser, as the default has it: from an answer to the next question"
-    shown = Table(title=title, title_justify="left")
-    for heading in ("answers", "options", "fit s", "question s", "step s", "CPU s"):
-        shown.add_column(heading, justify="right")
+    shown = new_table(title, ("answers", "options", "fit s", "question s", "step s", "CPU s"), words=0)
     for each in found:
         parts = (each.fit_seconds, each.question_seconds, each.seconds, each.cpu_seconds)
         shown.add_row(str(each.answers), str(each.options), *(f"{part:.2f}" for part in parts))

@@ -43,13 +43,6 @@ class Source:
     signs: tuple[int, ...]
     """+1 for an output that is better when larger, -1 when smaller."""
 
-    def __post_init__(self) -> None:
-        if len(self.signs) != len(self.output_names) or any(sign not in (-1, 1) for sign in self.signs):
-            raise InvalidInput(
-                f"Source {self.name!r} has signs {self.signs} for the outputs {self.output_names}; "
-                "give +1 (larger is better) or -1 (smaller is better) for each output."
-            )
-
     @property
     def file(self) -> str:
         """Name of the file inside the user's data folder."""
@@ -121,17 +114,6 @@ class RealData:
     input_names: tuple[str, ...]
     output_names: tuple[str, ...]
     signs: tuple[int, ...]
-
-    def __post_init__(self) -> None:
-        expected = (len(self.inputs), len(self.input_names)), (len(self.inputs), len(self.output_names))
-        if (self.inputs.shape, self.outputs.shape) != expected or len(self.signs) != len(self.output_names):
-            raise DataError(
-                f"RealData {self.name!r} has inputs of shape {self.inputs.shape}, outputs of shape "
-                f"{self.outputs.shape}, {len(self.input_names)} input names, {len(self.output_names)} output "
-                f"names and {len(self.signs)} signs; give one name per column and as many outputs as inputs."
-            )
-        if not (np.all(np.isfinite(self.inputs)) and np.all(np.isfinite(self.outputs))):
-            raise DataError(f"RealData {self.name!r} has values that are missing or not finite; remove those rows.")
 
 
 def real_data(name: str, folder: str | Path | None = None) -> RealData:

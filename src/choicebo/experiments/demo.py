@@ -71,7 +71,7 @@ def run(
         raise InvalidInput(f"answers is {answers}; give at least 1")
     target = problem(PROBLEM)
     person, rng = Chooser(target.objectives), np.random.default_rng(seed)
-    optimizer = ChoiceOptimizer(_space(target), latent_dim=target.n_objectives, seed=seed, **settings)
+    optimizer = ChoiceOptimizer(_space(target), latent_dim=target.num_objectives, seed=seed, **settings)
     seen: dict[bytes, Array] = {}
     shown, differences = [], []
     with warnings.catch_warnings():

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import fmean, median, stdev
+from statistics import fmean, median
 from typing import Any
 
 from rich.table import Table
 
 from choicebo.experiments.document import Section
-from choicebo.experiments.latent_dim_trials import CEILING, selected
+from choicebo.experiments.latent_dim_trials import CEILING
+from choicebo.experiments.report_tables import Mean, grouped, new_table
 from choicebo.experiments.trials import FinishedTrial
 from choicebo.model.posterior import PREDICTION_RULES
 
@@ -32,72 +33,9 @@ PAPER_SELECTED: dict[tuple[str, int], str] = {
 NAMES = {"cos": "cos 2x", "cos-sin": "cos 2x, -sin 2x"}
 
 
-def groups(finished: Sequence[FinishedTrial]) -> dict[tuple[str, int], list[dict[str, Any]]]:
-    """Results by task and number of choices."""
-    found: dict[tuple[str, int], list[dict[str, Any]]] = {}
-    for done in _models(finished):
-        found.setdefault((done.trial.task, done.trial.settings["n_choices"]), []).append(done.result)
-    return found
-
-
-def table(finished: Sequence[FinishedTrial]) -> Table:
-    """One row for each latent dimension of each data set, means over the repetitions; the paper's figures in brackets."""
-    found = Table(title="Number of latent dimensions", title_justify="left")
-    headings = ("g", "N", "n_e", "elpd", "accuracy", "by mean", "selected", "k-hat", "refits", "poor", "s")
-    for heading in headings:
-        found.add_column(heading, justify="left" if heading == "g" else "right", no_wrap=heading != "selected")
-    for (task, n_choices), results in groups(finished).items():
-        counts = selected(results)
-        papers = PAPER.get((task, n_choices), {})
-        for at, n_e in enumerate(range(1, len(results[0]["rows"]) + 1)):
-            rows = [result["rows"][at] for result in results]
-            elpd, accuracy = papers.get(n_e, (None, None))
-            picked = f"{counts.get(n_e, 0)}/{len(results)}"
-            found.add_row(
-                NAMES[task] if at == 0 else "",
-                str(n_choices) if at == 0 else "",
-                str(n_e),
-                f"{fmean(row['elpd'] for row in rows):.0f} ± {fmean(row['se'] for row in rows):.0f}"
-                + (f" ({elpd:.0f})" if elpd is not None else ""),
-                f"{fmean(_accuracy(result, n_e) for result in results):.2f}"
-                + (f" ({accuracy:.2f})" if accuracy is not None else ""),
-                f"{fmean(_accuracy(result, n_e, 'mean') for result in results):.2f}",
-                picked + (f" ({PAPER_SELECTED[task, n_choices]})" if at == 0 and papers else ""),
-                f"{median(row['worst_khat'] for row in rows):.2f}",
-                f"{fmean(row['refits'] for row in rows):.1f}",
-                _mean_unreliable(rows),
-                f"{median(row['seconds'] for row in rows):.1f}",
-            )
-        found.add_section()
-    found.caption = (
-        "In brackets: the paper's. elpd: leave-one-out score ± its standard error. Accuracy: by the default rule; by mean: by "
-        "the Pareto set of the posterior mean. Selected: the smallest dimension that no larger one beats by over one standard "
-        "error. k-hat: the worst of a data set, median over repetitions; refits: fits without a choice; poor: choices whose "
-        "k-hat is too large for their score to be trusted and that were not refitted; s: seconds of fit and score."
-    )
-    found.caption_justify = "left"
-    return found
-
-
-def ceilings(finished: Sequence[FinishedTrial]) -> Table:
-    """What those reach that see the objectives: above it accuracies differ by luck alone."""
-    found = Table(title="Accuracy of those who see the objectives, same test sets", title_justify="left")
-    for heading in ("g", "g, no noise", "Oracle-GP"):
-        found.add_column(heading, justify="left" if heading == "g" else "right")
-    for task, name in NAMES.items():
-        mine = [done.result for done in finished if done.trial.method == CEILING and done.trial.task == task]
-        if mine:
-            found.add_row(name, *(_mean_and_error([each[key] for each in mine]) for key in ("exact", "oracle")))
-    found.caption = (
-        "Mean ± standard error over repetitions. The noise of the choices keeps even g itself from predicting all."
-    )
-    found.caption_justify = "left"
-    return found
-
-
 def section(finished: Sequence[FinishedTrial]) -> Section:
     """The tables with what they are about."""
-    stops = [(done.result["stopped_at"], len(done.result["rows"])) for done in _models(finished)]
+    stops = [(each.result["stopped_at"], len(each.result["rows"])) for each in _models(finished)]
     early = sum(stop < last for stop, last in stops)
     return Section(
         "Number of latent dimensions",
@@ -111,20 +49,70 @@ def section(finished: Sequence[FinishedTrial]) -> Section:
     )
 
 
+def table(finished: Sequence[FinishedTrial]) -> Table:
+    """One row for each latent dimension of each data set, means over the repetitions; the paper's figures in brackets."""
+    headings = ("g", "N", "n_e", "elpd", "accuracy", "by mean", "selected", "k-hat", "refits", "poor", "s")
+    shown = new_table(
+        "Number of latent dimensions",
+        headings,
+        caption="In brackets: the paper's. elpd: leave-one-out score ± its standard error. Accuracy: by the default rule; by "
+        "mean: by the Pareto set of the posterior mean. Selected: the smallest dimension that no larger one beats by over one "
+        "standard error. k-hat: the worst of a data set, median over repetitions; refits: fits without a choice; poor: choices "
+        "whose k-hat is too large for their score to be trusted and that were not refitted; s: seconds of fit and score.",
+    )
+    for column in shown.columns:
+        column.no_wrap = column.header != "selected"
+    by_data = grouped(_models(finished), lambda each: (each.trial.task, each.trial.settings["n_choices"]))
+    for (task, n_choices), trials in by_data.items():
+        results = [each.result for each in trials]
+        papers = PAPER.get((task, n_choices), {})
+        for latent_dim in range(1, len(results[0]["rows"]) + 1):
+            first = latent_dim == 1
+            rows = [result["rows"][latent_dim - 1] for result in results]
+            elpd, accuracy = papers.get(latent_dim, (None, None))
+            picked = f"{sum(result['best'] == latent_dim for result in results)}/{len(results)}"
+            shown.add_row(
+                NAMES[task] if first else "",
+                str(n_choices) if first else "",
+                str(latent_dim),
+                f"{fmean(row['elpd'] for row in rows):.0f} ± {fmean(row['se'] for row in rows):.0f}"
+                + (f" ({elpd:.0f})" if elpd is not None else ""),
+                _accuracy(results, latent_dim, PREDICTION_RULES[0])
+                + (f" ({accuracy:.2f})" if accuracy is not None else ""),
+                _accuracy(results, latent_dim, "mean"),
+                picked + (f" ({PAPER_SELECTED[task, n_choices]})" if first and papers else ""),
+                f"{median(row['worst_khat'] for row in rows):.2f}",
+                f"{fmean(row['refits'] for row in rows):.1f}",
+                _mean_unreliable(rows),
+                f"{median(row['seconds'] for row in rows):.1f}",
+            )
+        shown.add_section()
+    return shown
+
+
+def ceilings(finished: Sequence[FinishedTrial]) -> Table:
+    """What those reach that see the objectives: above it accuracies differ by luck alone."""
+    shown = new_table(
+        "Accuracy of those who see the objectives, same test sets",
+        ("g", "g, no noise", "Oracle-GP"),
+        caption="Mean ± standard error over repetitions. The noise of the choices keeps even g itself from predicting all.",
+    )
+    for task, name in NAMES.items():
+        mine = [each.result for each in finished if each.trial.method == CEILING and each.trial.task == task]
+        if mine:
+            shown.add_row(name, *(str(Mean.of([each[key] for each in mine])) for key in ("exact", "oracle")))
+    return shown
+
+
 def _models(finished: Sequence[FinishedTrial]) -> list[FinishedTrial]:
-    return [done for done in finished if done.trial.method != CEILING]
+    return [each for each in finished if each.trial.method != CEILING]
 
 
-def _accuracy(result: dict[str, Any], n_e: int, rule: str = PREDICTION_RULES[0]) -> float:
-    return float(result["accuracy"][str(n_e)][rule])
+def _accuracy(results: Sequence[dict[str, Any]], latent_dim: int, rule: str) -> str:
+    return f"{fmean(result['accuracy'][str(latent_dim)][rule] for result in results):.2f}"
 
 
 def _mean_unreliable(rows: Sequence[dict[str, Any]]) -> str:
     """Choices whose score is not to be trusted; rows stored by older releases do not say how many."""
     known = [row["unreliable"] for row in rows if "unreliable" in row]
     return f"{fmean(known):.1f}" if known else "?"
-
-
-def _mean_and_error(values: Sequence[float]) -> str:
-    error = stdev(values) / len(values) ** 0.5 if len(values) > 1 else 0.0
-    return f"{fmean(values):.3f} ± {error:.3f}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -67,11 +66,11 @@ def measure(task: str, n_choices: int, seed: int, max_dim: int = MAX_DIM) -> dic
     data = toy_dataset(n_choices, functions=FUNCTIONS[task], n_test=TEST_SETS, seed=seed)
     selection = select_latent_dim(data.train, max_dim=max_dim, seed=seed, stop_early=False)
     accuracy = {
-        str(n_e): {
+        str(latent_dim): {
             rule: share_equal(posterior.predict_choices(data.test_sets, rule=rule, seed=seed), data.test_kept)
             for rule in PREDICTION_RULES
         }
-        for n_e, posterior in selection.posteriors.items()
+        for latent_dim, posterior in selection.posteriors.items()
     }
     stop = next((n for n in selection.scores if no_longer_improves(_upto(selection.scores, n))), max_dim)
     return {
@@ -86,13 +85,3 @@ def measure(task: str, n_choices: int, seed: int, max_dim: int = MAX_DIM) -> dic
 
 def _upto(scores: dict[int, Any], last: int) -> dict[int, Any]:
     return {n: score for n, score in scores.items() if n <= last}
-
-
-def selected(results: Sequence[dict[str, Any]]) -> dict[int, int]:
-    """How often each dimension was selected.
-
-    >>> selected([{"best": 2}, {"best": 2}, {"best": 3}])
-    {2: 2, 3: 1}
-    """
-    found = [result["best"] for result in results]
-    return {n: found.count(n) for n in sorted(set(found))}

@@ -25,7 +25,8 @@ Array = NDArray[np.float64]
 class Setup:
     """What a method may know before its first question."""
 
-    n_objectives: int
+    latent_dim: int
+    """How many objectives the person has."""
     reference: Array
     """Reference point of the hypervolume, (n_o,)."""
     query_size: int
@@ -180,7 +181,7 @@ class Choices:
         self._names = [f"x{i}" for i in range(setup.dim)]
         self._optimizer = ChoiceOptimizer(
             Space([Real(name, 0.0, 1.0) for name in self._names]),
-            latent_dim=setup.n_objectives,
+            latent_dim=setup.latent_dim,
             query_size=setup.query_size,
             seed=setup.seed,
             initial_queries=1,  # the choices that are given count as answers

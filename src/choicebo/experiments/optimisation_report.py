@@ -1,4 +1,4 @@
-"""The optimisation experiment as tables and figures."""
+"""The optimisation experiment as a section of a report: tables and figures."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from rich.table import Table
 
 from choicebo import plots
 from choicebo.experiments import paper
-from choicebo.experiments.accuracy_report import Mean
+from choicebo.experiments.document import Picture, Section
 from choicebo.experiments.methods import METHODS
+from choicebo.experiments.optimisation_trials import INITIAL_OPTIONS, INITIAL_SETS, QUERY_SIZE
 from choicebo.experiments.problems import PROBLEMS
+from choicebo.experiments.report_tables import Mean, new_table
 from choicebo.experiments.trials import FinishedTrial
 
 if TYPE_CHECKING:
@@ -25,6 +27,33 @@ Array = NDArray[np.float64]
 ORACLE = "parego"
 PER_ITERATION, PER_OPTION = "log_hv_difference", "log_hv_difference_per_option"
 _COLOURS = dict(zip(METHODS, (*plots.PALETTE, "#999999"), strict=False))
+
+
+def section(finished: Sequence[FinishedTrial]) -> Section:
+    """How fast the methods approach the true Pareto front."""
+    duels = [duel_table(finished, measure) for measure in (PER_ITERATION, PER_OPTION)]
+    return Section(
+        "Bayesian optimisation",
+        [
+            f"Every method starts from the same {INITIAL_OPTIONS} random options of a repetition. Methods that see only "
+            f"choices are given the choices in {INITIAL_SETS} random sets of {QUERY_SIZE} of them and then ask about sets "
+            f"of {QUERY_SIZE}; oracles see the objectives' values. The difference is that between the hypervolume of the "
+            "true Pareto front and that of all options queried.",
+            final_table(finished),
+            *(duel for duel in duels if duel is not None),
+            Picture(
+                "bo",
+                figure(finished),
+                "log10 hypervolume difference against iterations: mean and standard error over repetitions.",
+            ),
+            Picture(
+                "bo-per-option",
+                figure(finished, PER_OPTION),
+                "The same against the number of new options evaluated.",
+            ),
+            time_table(finished),
+        ],
+    )
 
 
 def curves(finished: Sequence[FinishedTrial], measure: str = PER_ITERATION) -> dict[str, dict[str, Array]]:
@@ -43,17 +72,15 @@ def final_table(finished: Sequence[FinishedTrial]) -> Table:
     """Where the methods end: log10 hypervolume difference, mean ± standard error."""
     by_task = curves(finished)
     names = [name for name in METHODS if any(name in each for each in by_task.values())]
-    table = Table(title="log10 hypervolume difference after the last iteration", title_justify="left")
-    table.add_column("problem")
-    table.add_column("start", justify="right")
-    for name in names:
-        table.add_column(METHODS[name].label, justify="right")
+    table = new_table(
+        "log10 hypervolume difference after the last iteration",
+        ("problem", "start", *(METHODS[name].label for name in names)),
+        caption="Mean ± standard error (repetitions); smaller is better. Oracles see the objectives' values.",
+    )
     for task, each in by_task.items():
         start = np.concatenate([found[:, 0] for found in each.values()])
         ends = [f"{Mean.of(each[name][:, -1].tolist())} ({len(each[name])})" if name in each else "" for name in names]
         table.add_row(task, f"{start.mean():.3f}", *ends)
-    table.caption = "Mean ± standard error (repetitions); smaller is better. Oracles see the objectives' values."
-    table.caption_justify = "left"
     return table
 
 
@@ -67,11 +94,14 @@ def duel_table(finished: Sequence[FinishedTrial], measure: str = PER_ITERATION) 
     names = [m.name for m in METHODS.values() if not m.sees_values and any(m.name == key[1] for key in found)]
     equal = "iterations" if measure == PER_ITERATION else "new options"
     title = f"Difference to Oracle-ParEGO after equally many {equal} (negative: ahead of it)"
-    table = Table(title=title, title_justify="left")
-    table.add_column("problem")
-    for name in names:
-        table.add_column(METHODS[name].label, justify="right")
-    table.add_column("the paper's method")
+    caption = (
+        "Mean ± standard error of paired differences from the same start (repetitions). The paper prints curves only."
+    )
+    if measure == PER_OPTION:
+        caption += " Of each pair, both are taken where they had evaluated equally many different options."
+    headings = ("problem", *(METHODS[name].label for name in names), "the paper's method")
+    table = new_table(title, headings, caption=caption)
+    table.columns[-1].justify = "left"
     for task in PROBLEMS:
         row = []
         for name in names:
@@ -83,12 +113,6 @@ def duel_table(finished: Sequence[FinishedTrial], measure: str = PER_ITERATION) 
             row.append(f"{Mean.of(pairs)} ({len(pairs)})" if pairs else "")
         if any(row):
             table.add_row(task, *row, paper.OPTIMISATION[task])
-    table.caption = (
-        "Mean ± standard error of paired differences from the same start (repetitions). The paper prints curves only."
-    )
-    if measure == PER_OPTION:
-        table.caption += " Of each pair, both are taken where they had evaluated equally many different options."
-    table.caption_justify = "left"
     return table if table.row_count else None
 
 
@@ -100,10 +124,8 @@ def _difference(ours: Sequence[float], theirs: Sequence[float]) -> float:
 
 def time_table(finished: Sequence[FinishedTrial]) -> Table:
     """What one iteration costs: fits and the search for the next question."""
-    table = Table(title="Seconds per iteration", title_justify="left")
-    table.add_column("method")
-    for heading in ("median", "95 %", "new options per iteration", "minutes per repetition"):
-        table.add_column(heading, justify="right")
+    headings = ("method", "median", "95 %", "new options per iteration", "minutes per repetition")
+    table = new_table("Seconds per iteration", headings)
     for name, method in METHODS.items():
         group = [done for done in finished if done.trial.method == name]
         if group:

@@ -81,7 +81,7 @@ def run_trial(trial: Trial) -> dict[str, Any]:
     values = target.objectives(options)
     person = _Person(values, trial.settings.get("noise", 0.0), trial.settings.get("lapse", 0.0), rng)
     setup = Setup(
-        n_objectives=target.n_objectives,
+        latent_dim=target.num_objectives,
         reference=np.array(target.reference, dtype=float),
         query_size=QUERY_SIZE,
         seed=trial.seed,

@@ -15,6 +15,7 @@ from choicebo.errors import ConvergenceWarning
 from choicebo.experiments.choosers import Chooser
 from choicebo.experiments.document import Section
 from choicebo.experiments.problems import problem
+from choicebo.experiments.report_tables import new_table
 from choicebo.experiments.trials import FinishedTrial, Trial
 from choicebo.insight.stopping import FLICKER, enough, foresee, stay_probability
 from choicebo.model.posterior import Posterior
@@ -138,9 +139,8 @@ def flicker_table(finished: Sequence[FinishedTrial]) -> Table:
     """How well each amount of flicker foretells what came, and how far the mean forecast is from the share that stayed."""
     steps = [step for done in finished for step in done.result["steps"]]
     stayed = np.array([step["stayed"] for step in steps], dtype=float)
-    found = Table(title="How much does a new fit flicker?", title_justify="left")
-    for heading in ("flicker", "foretold", "stayed", "Brier score"):
-        found.add_column(heading, justify="right")
+    headings = ("flicker", "foretold", "stayed", "Brier score")
+    found = new_table("How much does a new fit flicker?", headings, words=0)
     for number, flicker in enumerate(FLICKERS):
         foretold = np.array([step["by_flicker"][number] for step in steps])
         mark = " (used)" if flicker == FLICKER else ""
@@ -153,20 +153,18 @@ def flicker_table(finished: Sequence[FinishedTrial]) -> Table:
 def table(finished: Sequence[FinishedTrial]) -> Table:
     """The curve, and what the true front lacked when the advice was to stop."""
     steps = [judged(step) for done in finished for step in done.result["steps"]]
-    found = Table(title="Does the Pareto set stay as foretold?", title_justify="left")
-    for heading in ("foretold", "stayed", "answers"):
-        found.add_column(heading, justify="right")
-    for foretold, stayed, count in curve(steps):
-        found.add_row(f"{foretold:.0%}", f"{stayed:.0%}", str(count))
     stops = [step["lacking"] for step in steps if step["stop"]]
     error = np.mean([abs(step["remaining"] - step["lacking"]) for step in steps])
-    found.caption = f"Remaining share: off the true one by {error:.1%} on average." + (
+    caption = f"Remaining share: off the true one by {error:.1%} on average." + (
         f" The advice was to stop after {len(stops)} of the {len(steps)} answers, when {np.mean(stops):.1%} was lacking on "
         "average."
         if stops
         else " Never advised to stop."
     )
-    found.caption_justify = "left"
+    headings = ("foretold", "stayed", "answers")
+    found = new_table("Does the Pareto set stay as foretold?", headings, words=0, caption=caption)
+    for foretold, stayed, count in curve(steps):
+        found.add_row(f"{foretold:.0%}", f"{stayed:.0%}", str(count))
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from choicebo.errors import InvalidInput
@@ -65,7 +65,7 @@ def _text(value: Any) -> str:
 
 @dataclass(frozen=True)
 class FinishedTrial:
-    """A finished trial, as it is stored."""
+    """A trial with its result, as it is stored."""
 
     trial: Trial
     result: dict[str, Any]
@@ -77,18 +77,8 @@ class FinishedTrial:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON values, from which :meth:`from_dict` makes an equal object."""
-        trial = self.trial
-        return {
-            "experiment": trial.experiment,
-            "task": trial.task,
-            "method": trial.method,
-            "repetition": trial.repetition,
-            "settings": dict(trial.settings),
-            "seconds": self.seconds,
-            "finished": self.finished,
-            "version": self.version,
-            "result": self.result,
-        }
+        how = {"seconds": self.seconds, "finished": self.finished, "version": self.version}
+        return asdict(self.trial) | how | {"result": self.result}
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> FinishedTrial:
