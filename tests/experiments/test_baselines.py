@@ -238,5 +238,5 @@ def test_the_network_refuses_sets_of_several_sizes():
 
 def test_the_network_is_scored_on_the_toy_function_far_above_guessing():
     found = pareto_embedding(toy_split(100, seed=0, n_test=100))
-    assert (found.task, found.n_choices, found.fold) == ("toy", 100, None)
-    assert found.accuracy > 2 / 7
+    assert (found["task"], found["n_choices"], found["fold"]) == ("toy", 100, None)
+    assert found["accuracy"] > 2 / 7

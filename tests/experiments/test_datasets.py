@@ -53,17 +53,6 @@ def test_inputs_stay_raw_and_outputs_are_signed_so_that_larger_is_better(cakes):
     assert (data.name, data.input_names, data.signs) == ("cakes", ("height", "width"), (1, -1))
 
 
-def test_the_folder_may_be_named_by_the_environment(cakes, monkeypatch):
-    monkeypatch.setenv("CHOICEBO_DATA", str(cakes))
-    assert len(read(source_of(CSV)).inputs) == 3
-
-
-def test_without_a_folder_the_error_says_how_to_name_one(monkeypatch):
-    monkeypatch.delenv("CHOICEBO_DATA", raising=False)
-    with pytest.raises(DataError, match=r"enb\.csv.*CHOICEBO_DATA.*UCI"):
-        real_data("enb")
-
-
 @pytest.mark.parametrize(("name", "publisher"), [("enb", "id 242"), ("jura", "gstat"), ("slump", "id 182")])
 def test_a_missing_file_is_an_error_that_names_the_publisher(tmp_path, name, publisher):
     with pytest.raises(DataError, match=rf"{name}\.csv cannot be read.*{publisher}"):
@@ -212,7 +201,7 @@ def test_tables_that_do_not_fit_are_refused(scale, train, rows):
 @needs_data
 @pytest.mark.parametrize(("name", "shape"), [("enb", 768), ("jura", 359), ("real-estate", 414), ("slump", 103)])
 def test_the_published_files_have_the_papers_number_of_rows(name, shape):
-    data = real_data(name)
+    data = real_data(name, os.environ["CHOICEBO_DATA"])
     assert data.inputs.shape == (shape, len(SOURCES[name].input_names))
     assert data.outputs.shape == (shape, 2)
     assert all(fold.choice_data(min_max).n_choices == 300 for fold in folds(data, 300))

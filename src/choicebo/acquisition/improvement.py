@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from choicebo.acquisition.base import Array
+from choicebo.acquisition.interface import Array
 from choicebo.model.draws import memberships
 
 DIRECTIONS = {1: 1, 2: 64, 3: 128, 4: 256}

@@ -1,6 +1,6 @@
 """The paper's accuracy experiments: the share of unseen sets whose choice is predicted exactly.
 
-Each function fits one model and scores it; repetitions, printing and files are elsewhere.
+Each function fits one model and scores it; repetitions, printing and files are elsewhere. What it returns is what is stored.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import itertools
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,7 @@ from choicebo.model.posterior import PREDICTION_RULES
 
 Array = NDArray[np.float64]
 Kept = Sequence[tuple[int, ...]]
+Result = dict[str, Any]
 
 N_FOLDS = 5
 TOY_TEST_SETS = 300
@@ -45,49 +47,10 @@ class Split:
     """(n_test, set_size, d)"""
     test_kept: Kept
 
-
-@dataclass(frozen=True)
-class Score:
-    """How well one fit predicts, and how far its draws can be trusted."""
-
-    task: str
-    n_choices: int
-    seed: int
-    fold: int | None
-    accuracy: dict[str, float]
-    """By prediction rule."""
-    seconds: float
-    """Of the fit."""
-    r_hat: float
-    effective_draws: float
-    problems: tuple[str, ...]
-    """What the diagnostics complain about."""
-
-
-@dataclass(frozen=True)
-class Ceiling:
-    """What predictors that see the objectives reach on the same test sets."""
-
-    task: str
-    seed: int
-    fold: int | None
-    oracle: float
-    """Oracle-GP: regressions on the objectives' values."""
-    exact: float | None
-    """The objectives without noise, where they are known."""
-
-
-@dataclass(frozen=True)
-class Peer:
-    """How well another model predicts that learns from the same sets."""
-
-    task: str
-    n_choices: int
-    seed: int
-    fold: int | None
-    accuracy: float
-    seconds: float
-    model: str = "network"
+    def result(self, **measured: Any) -> Result:
+        """What was measured, with what it was measured on."""
+        where = {"task": self.task, "n_choices": self.train.n_choices, "seed": self.seed, "fold": self.fold}
+        return where | measured
 
 
 def share_equal(predicted: Kept, kept: Kept) -> float:
@@ -113,15 +76,11 @@ def real_split(
     return Split(data.name, seed, fold, part.choice_data(scale), part.test_options(scale), part.test_kept)
 
 
-def choice_gp(split: Split, model: ChoiceGP = ChoiceGP()) -> Score:
-    """What our model reaches, by each of its prediction rules."""
+def choice_gp(split: Split, model: ChoiceGP = ChoiceGP()) -> Result:
+    """What our model reaches by each of its prediction rules, and how far its draws can be trusted."""
     posterior = model.fit_silently(split.train, seed=split.seed)
     found = posterior.diagnostics
-    return Score(
-        task=split.task,
-        n_choices=split.train.n_choices,
-        seed=split.seed,
-        fold=split.fold,
+    return split.result(
         accuracy={
             rule: share_equal(posterior.predict_choices(split.test_sets, rule=rule, seed=split.seed), split.test_kept)
             for rule in PREDICTION_RULES
@@ -129,18 +88,18 @@ def choice_gp(split: Split, model: ChoiceGP = ChoiceGP()) -> Score:
         seconds=found.seconds,
         r_hat=found.r_hat,
         effective_draws=found.effective_sample_size,
-        problems=found.problems,
+        problems=list(found.problems),
     )
 
 
-def independent_latents(split: Split) -> Peer:
-    """What our model reaches with latent functions that are independent, as the paper's are."""
+def independent_latents(split: Split) -> Result:
+    """What our model reaches by its default rule with latent functions that are independent, as the paper's are."""
     score = choice_gp(split, ChoiceGP(correlated=False))
-    reached = score.accuracy[PREDICTION_RULES[0]]
-    return Peer(score.task, score.n_choices, score.seed, score.fold, reached, score.seconds, "independent")
+    reached = score["accuracy"][PREDICTION_RULES[0]]
+    return split.result(accuracy=reached, seconds=score["seconds"], model="independent")
 
 
-def pareto_embedding(split: Split) -> Peer:
+def pareto_embedding(split: Split) -> Result:
     """What a Pareto-embedding network reaches."""
     baselines.require("The Pareto-embedding network")
     from choicebo.experiments.baselines import embedding
@@ -149,12 +108,12 @@ def pareto_embedding(split: Split) -> Peer:
     network = embedding.fit(split.train, seed=split.seed)
     seconds = time.perf_counter() - began
     reached = share_equal(network.predict_choices(split.test_sets), split.test_kept)
-    return Peer(split.task, split.train.n_choices, split.seed, split.fold, reached, seconds)
+    return split.result(accuracy=reached, seconds=seconds, model="network")
 
 
 def real_orders(
     data: RealData, n_choices: int, fold: int, seed: int = 0, scale: Scale = min_max, n_test: int = REAL_TEST_SETS
-) -> Peer:
+) -> Result:
     """What the same sets tell whoever learns more from each: one model per output, told the order of that output within the set.
 
     A choice says only which options no other one beats, and not in which output.
@@ -170,25 +129,27 @@ def real_orders(
         means.append(posterior.latent(test.reshape(-1, test.shape[-1])).mean[:, 0])
     values = np.stack(means, axis=-1).reshape(*test.shape[:2], -1)
     reached = share_equal([pareto_choice(options) for options in values], part.test_kept)
-    return Peer(data.name, n_choices, seed, fold, reached, time.perf_counter() - began, "orders")
+    where = {"task": data.name, "n_choices": n_choices, "seed": seed, "fold": fold}
+    return where | {"accuracy": reached, "seconds": time.perf_counter() - began, "model": "orders"}
 
 
-def toy_ceiling(seed: int = 0, n_test: int = TOY_TEST_SETS, functions: Callable[[Array], Array] = toy_2d) -> Ceiling:
+def toy_ceiling(seed: int = 0, n_test: int = TOY_TEST_SETS, functions: Callable[[Array], Array] = toy_2d) -> Result:
     """What Oracle-GP (from all 200 noisy values) and the noiseless function reach on the same test sets."""
     data = toy_dataset(1, n_test=n_test, functions=functions, seed=seed)
     means = oracle_gp.fit(data.inputs, data.noisy, seed=seed).predict(data.inputs)
     oracle, exact = (_share_by_values(values, data.test_indices, data.test_kept) for values in (means, data.exact))
-    return Ceiling("toy", seed, None, oracle, exact)
+    return {"task": "toy", "seed": seed, "fold": None, "oracle": oracle, "exact": exact}
 
 
 def real_ceiling(
     data: RealData, fold: int, seed: int = 0, scale: Scale = min_max, n_test: int = REAL_TEST_SETS
-) -> Ceiling:
+) -> Result:
     """What Oracle-GP reaches on the test sets of the same fold, from all its training rows."""
     part = _fold(data, 1, fold, seed, n_test)
     regression = oracle_gp.fit(scale(part.train_inputs, part.train_inputs), part.train_outputs, seed=seed)
     means = regression.predict(scale(part.train_inputs, part.test_inputs))
-    return Ceiling(data.name, seed, fold, _share_by_values(means, part.test_sets, part.test_kept), None)
+    reached = _share_by_values(means, part.test_sets, part.test_kept)
+    return {"task": data.name, "seed": seed, "fold": fold, "oracle": reached, "exact": None}
 
 
 def _fold(data: RealData, n_choices: int, number: int, seed: int, n_test: int) -> Fold:

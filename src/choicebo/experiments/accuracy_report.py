@@ -8,7 +8,7 @@ from statistics import median
 from rich.table import Table
 
 from choicebo.experiments import paper
-from choicebo.experiments.accuracy_trials import Found, found
+from choicebo.experiments.accuracy_trials import CHOICE_GP, ORACLE_GP, PICTURE
 from choicebo.experiments.datasets import RealData
 from choicebo.experiments.document import Block, Picture, Section
 from choicebo.experiments.report_tables import Mean, grouped, new_table
@@ -19,15 +19,19 @@ from choicebo.model.posterior import PREDICTION_RULES
 
 def toy_section(finished: Sequence[FinishedTrial]) -> Section:
     """Accuracy on the toy function, and what was learned."""
-    results = found(finished)
+    pictures = {
+        (each.trial.settings["n_choices"], each.trial.settings["set_size"]): each.result
+        for each in finished
+        if each.trial.task == PICTURE
+    }
     blocks: list[Block] = [
         "A simulated person keeps, of three inputs in [-4.5, 4.5], those that no other beats in both objectives, which "
         "carry noise of standard deviation 0.1. The model learns from their choices and predicts those in 300 unseen sets.",
-        table("Toy function, g = [cos 2x, -sin 2x]", results, "seed"),
+        table("Toy function, g = [cos 2x, -sin 2x]", finished, "seed"),
     ]
-    if results.pictures:
+    if pictures:
         caption = "Latent functions learned from N choices without noise in sets of |A|: mean and 95 % band."
-        blocks.append(Picture("toy", toy_panels(results.pictures), caption))
+        blocks.append(Picture("toy", toy_panels(pictures), caption))
     return Section("Toy function", blocks)
 
 
@@ -39,19 +43,23 @@ def real_section(finished: Sequence[FinishedTrial], sets: Sequence[RealData], sc
             "Five-fold cross-validation, of one division of the rows or of several: choices among three rows of the training "
             "part, 200 sets of the held-out part to predict. The outputs play the hidden objectives. The paper does "
             "not state columns and signs; those below follow from its counts and from re-running its Oracle-GP.",
-            table(f"Real data sets, inputs scaled by {scaling}", found(finished), "fold"),
+            table(f"Real data sets, inputs scaled by {scaling}", finished, "fold"),
             columns_table(sets),
         ],
     )
 
 
-def table(title: str, results: Found, repeated: str) -> Table:
+def table(title: str, finished: Sequence[FinishedTrial], repeated: str) -> Table:
     """One row per task and number of choices; ``repeated`` names what was repeated (``"seed"``, ``"fold"``)."""
+    fits = [each for each in finished if each.trial.task != PICTURE]
+    scores = [each.result for each in fits if each.trial.method == CHOICE_GP]
+    ceilings = [each.result for each in fits if each.trial.method == ORACLE_GP]
+    peers = [each.result for each in fits if each.trial.method not in (CHOICE_GP, ORACLE_GP)]
     caption = (
         "Share of unseen sets whose choice is predicted exactly; mean ± standard error over "
         f"{repeated}s. pareto is the default rule; network: a Pareto-embedding that learns from the same choices."
     )
-    if {"independent", "orders"} & {peer.model for peer in results.peers}:
+    if {"independent", "orders"} & {peer["model"] for peer in peers}:
         caption += (
             " independent: our model with independent latent functions, as in the paper. orders: one model per output that is "
             "told the order of that output within each set, far more than a choice says."
@@ -60,31 +68,27 @@ def table(title: str, results: Found, repeated: str) -> Table:
     shown = new_table(title, headings, caption=caption)
     for column in shown.columns[1:]:
         column.no_wrap = column.header != f"lowest {repeated}"
-    for (task, n_choices), scores in grouped(results.scores, lambda each: (each.task, each.n_choices)).items():
+    for (task, n_choices), group in grouped(scores, lambda each: (each["task"], each["n_choices"])).items():
         shown.add_row(
             task,
             str(n_choices),
             _two_digits(paper.ACCURACY.get(task, {}).get(n_choices)),
-            *(str(Mean.of([each.accuracy[rule] for each in scores])) for rule in PREDICTION_RULES),
-            f"{min(each.accuracy[PREDICTION_RULES[0]] for each in scores):.3f}",
-            f"{median(each.seconds for each in scores):.2f}",
-            f"{sum(bool(each.problems) for each in scores)}/{len(scores)}",
+            *(str(Mean.of([each["accuracy"][rule] for each in group])) for rule in PREDICTION_RULES),
+            f"{min(each['accuracy'][PREDICTION_RULES[0]] for each in group):.3f}",
+            f"{median(each['seconds'] for each in group):.2f}",
+            f"{sum(bool(each['problems']) for each in group)}/{len(group)}",
         )
     shown.add_section()
-    by_size = grouped(results.peers, lambda each: (each.task, each.n_choices, each.model))
-    for (task, n_choices, model), peers in by_size.items():
-        reached = [each.accuracy for each in peers]
+    for (task, n_choices, model), group in grouped(peers, lambda p: (p["task"], p["n_choices"], p["model"])).items():
+        reached = [each["accuracy"] for each in group]
         mean = str(Mean.of(reached))
         # Our model in another form predicts by the default rule, the others by what they take for the values.
         by_rule = (mean, "", "") if model == "independent" else ("", "", mean)
         shown.add_row(task, f"{n_choices}, {model}", "", *by_rule, f"{min(reached):.3f}", "", "")
-    for task, ceilings in grouped(results.ceilings, lambda each: each.task).items():
-        oracle = [each.oracle for each in ceilings]
-        exact = [each.exact for each in ceilings if each.exact is not None]
-        for name, papers, reached in (
-            ("Oracle-GP", _two_digits(paper.ORACLE.get(task)), oracle),
-            ("g, no noise", "", exact),
-        ):
+    for task, group in grouped(ceilings, lambda each: each["task"]).items():
+        known = _two_digits(paper.ORACLE.get(task))
+        for name, papers, key in (("Oracle-GP", known, "oracle"), ("g, no noise", "", "exact")):
+            reached = [each[key] for each in group if each[key] is not None]
             if reached:
                 shown.add_row(task, name, papers, "", "", str(Mean.of(reached)), f"{min(reached):.3f}", "", "")
     return shown

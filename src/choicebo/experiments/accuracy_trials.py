@@ -1,17 +1,15 @@
-"""The accuracy experiments as grids of trials: what to run, how one is run, and what the stored results say."""
+"""The accuracy experiments as grids of trials: what to run, and how one is run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
 from choicebo.errors import InvalidInput
 from choicebo.experiments import accuracy, baselines
-from choicebo.experiments.accuracy import Ceiling, Peer, Score, Split
+from choicebo.experiments.accuracy import Result, Split
 from choicebo.experiments.datasets import RealData, Scale, min_max, rank_scaled
 from choicebo.experiments.toy_figures import PANELS, learned_on_toy
-from choicebo.experiments.trials import FinishedTrial, Trial
+from choicebo.experiments.trials import Trial
 
 TOY, REAL = "toy", "real"
 CHOICE_GP, ORACLE_GP, EMBEDDING, PICTURE = "choice-gp", "oracle-gp", "pareto-embedding", "picture"
@@ -19,22 +17,11 @@ INDEPENDENT, ORDERS = "independent-latents", "orders"
 SIZES = (100, 300)
 SCALES: dict[str, Scale] = {"min-max": min_max, "rank": rank_scaled}
 """Ways to bring the inputs of a real data set into the unit cube."""
-LEARNERS: dict[str, Callable[[Split], Score | Peer]] = {
+LEARNERS: dict[str, Callable[[Split], Result]] = {
     CHOICE_GP: accuracy.choice_gp,
     EMBEDDING: accuracy.pareto_embedding,
     INDEPENDENT: accuracy.independent_latents,
 }
-
-
-@dataclass(frozen=True)
-class Found:
-    """What the stored results of an accuracy experiment hold."""
-
-    scores: list[Score]
-    ceilings: list[Ceiling]
-    peers: list[Peer]
-    pictures: dict[tuple[int, int], dict[str, Any]]
-    """Latent functions learned from so many choices in sets of that size."""
 
 
 def methods() -> tuple[str, ...]:
@@ -72,38 +59,22 @@ def _sizes(method: str) -> list[dict[str, int]]:
     return [{}] if method == ORACLE_GP else [{"n_choices": n} for n in SIZES]
 
 
-def run_toy_trial(trial: Trial) -> dict[str, Any]:
+def run_toy_trial(trial: Trial) -> Result:
     """One fit on the toy function, or one panel of its figure."""
     seed, settings = trial.repetition, trial.settings
     if trial.task == PICTURE:
         return learned_on_toy(settings["n_choices"], settings["set_size"], seed)
     if trial.method == ORACLE_GP:
-        return asdict(accuracy.toy_ceiling(seed))
-    return asdict(LEARNERS[trial.method](accuracy.toy_split(settings["n_choices"], seed)))
+        return accuracy.toy_ceiling(seed)
+    return LEARNERS[trial.method](accuracy.toy_split(settings["n_choices"], seed))
 
 
-def run_real_trial(trial: Trial, sets: Mapping[str, RealData]) -> dict[str, Any]:
+def run_real_trial(trial: Trial, sets: Mapping[str, RealData]) -> Result:
     """One fit on one fold of a real data set."""
     fold, settings, data = trial.repetition, trial.settings, sets[trial.task]
     seed, scale = settings["seed"], SCALES[settings["scaling"]]
     if trial.method == ORACLE_GP:
-        return asdict(accuracy.real_ceiling(data, fold, seed, scale))
+        return accuracy.real_ceiling(data, fold, seed, scale)
     if trial.method == ORDERS:
-        return asdict(accuracy.real_orders(data, settings["n_choices"], fold, seed, scale))
-    return asdict(LEARNERS[trial.method](accuracy.real_split(data, settings["n_choices"], fold, seed, scale)))
-
-
-def found(finished: Iterable[FinishedTrial]) -> Found:
-    """The results of finished trials as what they are."""
-    sorted_out = Found([], [], [], {})
-    for each in finished:
-        result, settings = dict(each.result), each.trial.settings
-        if each.trial.task == PICTURE:
-            sorted_out.pictures[settings["n_choices"], settings["set_size"]] = result
-        elif each.trial.method == ORACLE_GP:
-            sorted_out.ceilings.append(Ceiling(**result))
-        elif each.trial.method == CHOICE_GP:
-            sorted_out.scores.append(Score(**{**result, "problems": tuple(result["problems"])}))
-        else:
-            sorted_out.peers.append(Peer(**result))
-    return sorted_out
+        return accuracy.real_orders(data, settings["n_choices"], fold, seed, scale)
+    return LEARNERS[trial.method](accuracy.real_split(data, settings["n_choices"], fold, seed, scale))

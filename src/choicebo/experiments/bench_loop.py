@@ -27,7 +27,7 @@ from choicebo.experiments.report_tables import new_table
 from choicebo.model.diagnostics import Diagnostics
 from choicebo.model.engines import QUESTION
 from choicebo.optimizer import ChoiceOptimizer
-from choicebo.space import Option, Real, Searchable, Space, study_file
+from choicebo.space import Option, Searchable, study_file
 
 Array = NDArray[np.float64]
 
@@ -177,8 +177,7 @@ def _stretch(name: str, steps: Sequence[Step], whole: bool) -> Stretch:
 
 def _published(name: str) -> Scenario:
     target = problem(name)
-    space = Space([Real(f"x{at + 1}", 0.0, 1.0) for at in range(target.dim)])
-    return Scenario(name, space, lambda options: target.objectives(np.array([list(o.values()) for o in options])))
+    return Scenario(name, target.space, lambda options: target.objectives(target.space.encode(options)))
 
 
 def _liked_palettes(options: Sequence[Option]) -> Array:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,8 +26,6 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Scale = Callable[[ArrayLike, ArrayLike], Array]
 """How rows are brought into the unit cube: ``min_max`` or ``rank_scaled``."""
-
-FOLDER_VARIABLE = "CHOICEBO_DATA"
 
 
 @dataclass(frozen=True)
@@ -116,8 +113,8 @@ class RealData:
     signs: tuple[int, ...]
 
 
-def real_data(name: str, folder: str | Path | None = None) -> RealData:
-    """Read one of the four data sets from ``folder``, or from the folder named by ``CHOICEBO_DATA``.
+def real_data(name: str, folder: str | Path) -> RealData:
+    """Read one of the four data sets from ``folder``.
 
     >>> sorted(SOURCES)
     ['enb', 'jura', 'real-estate', 'slump']
@@ -127,15 +124,9 @@ def real_data(name: str, folder: str | Path | None = None) -> RealData:
     return read(SOURCES[name], folder)
 
 
-def read(source: Source, folder: str | Path | None = None) -> RealData:
+def read(source: Source, folder: str | Path) -> RealData:
     """Read the columns of a source from its file, after checking that the file is the expected one."""
-    place = folder if folder is not None else os.environ.get(FOLDER_VARIABLE)
-    if not place:
-        raise DataError(
-            f"No folder was given for {source.file}; pass folder=... or set {FOLDER_VARIABLE} to the folder "
-            f"that holds it. The data are published by {source.publisher}."
-        )
-    path = Path(place) / source.file
+    path = Path(folder) / source.file
     try:
         content = path.read_bytes()
     except OSError as error:

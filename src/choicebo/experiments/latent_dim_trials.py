@@ -57,7 +57,7 @@ def run_trial(trial: Trial) -> dict[str, Any]:
     """
     if trial.method == CEILING:
         found = toy_ceiling(trial.repetition, TEST_SETS, FUNCTIONS[trial.task])
-        return {"oracle": found.oracle, "exact": found.exact}
+        return {key: found[key] for key in ("oracle", "exact")}
     return measure(trial.task, trial.settings["n_choices"], trial.repetition)
 
 

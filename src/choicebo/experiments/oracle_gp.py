@@ -9,17 +9,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky
 from scipy.linalg.lapack import dpotri
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 
-from choicebo.errors import InvalidInput, NumericalError
+from choicebo.errors import NumericalError
 
 Array = NDArray[np.float64]
 
 STARTS = 3
+
 # Logarithms of: length-scale (inputs fill the unit cube), output variance, noise variance (outputs have
 # variance 1). The noise floor keeps the covariance of repeated rows positive definite.
 _LENGTH_BOUNDS = (np.log(0.01), np.log(100.0))
@@ -44,16 +45,10 @@ class OracleGP:
     weights: Array
     """Inverse covariance times centred outputs, (n, n_o)."""
 
-    def predict(self, X: ArrayLike) -> Array:
+    def predict(self, X: Array) -> Array:
         """Posterior mean of every output at the rows of X: (m, d) -> (m, n_o)."""
-        rows = _table(X, "predict")
-        if rows.shape[1] != self.X.shape[1]:
-            raise InvalidInput(
-                f"predict was given rows with {rows.shape[1]} inputs; "
-                f"give the {self.X.shape[1]} that the model was fitted to."
-            )
         # Equal rows must get equal means to the last bit, or rounding would make one dominate the other.
-        different, position = np.unique(rows, axis=0, return_inverse=True)
+        different, position = np.unique(X, axis=0, return_inverse=True)
         columns = []
         for lengths, scale, mean, weight in zip(
             self.length_scales, self.output_scales, self.means, self.weights.T, strict=True
@@ -63,7 +58,7 @@ class OracleGP:
         return np.stack(columns, axis=1)[position.reshape(-1)]
 
 
-def fit(X: ArrayLike, Y: ArrayLike, seed: int = 0) -> OracleGP:
+def fit(X: Array, Y: Array, seed: int = 0) -> OracleGP:
     """Fit one regression per column of Y: (n, n_o) on the inputs X: (n, d) of the unit cube.
 
     The marginal likelihood has several maxima; the best of ``STARTS`` climbs counts, the first of which
@@ -71,25 +66,19 @@ def fit(X: ArrayLike, Y: ArrayLike, seed: int = 0) -> OracleGP:
 
     >>> import numpy as np
     >>> X = np.linspace(0, 1, 20)[:, None]
-    >>> fit(X, np.hstack([X, 1 - X])).predict([[0.1], [0.8]]).round(1).tolist()
+    >>> fit(X, np.hstack([X, 1 - X])).predict(np.array([[0.1], [0.8]])).round(1).tolist()
     [[0.1, 0.9], [0.8, 0.2]]
     """
-    inputs, outputs = _table(X, "fit"), _table(Y, "fit")
-    if len(inputs) != len(outputs) or len(inputs) < 2:
-        raise InvalidInput(
-            f"fit was given {len(inputs)} rows of inputs and {len(outputs)} of outputs; "
-            "give as many of each, at least 2."
-        )
-    means = outputs.mean(axis=0)
+    means = Y.mean(axis=0)
     # By rounding, the standard deviation of a constant need not be 0; its range is.
-    spreads = np.where(np.ptp(outputs, axis=0) > 0, outputs.std(axis=0), 1.0)
+    spreads = np.where(np.ptp(Y, axis=0) > 0, Y.std(axis=0), 1.0)
     rng = np.random.default_rng(seed)
-    found = [_maximise(inputs, column, rng) for column in ((outputs - means) / spreads).T]
+    found = [_maximise(X, column, rng) for column in ((Y - means) / spreads).T]
     parameters, weights = zip(*found, strict=True)
     logs = np.stack(parameters)
-    d = inputs.shape[1]
+    d = X.shape[1]
     return OracleGP(
-        X=inputs,
+        X=X,
         length_scales=np.exp(logs[:, :d]),
         output_scales=spreads * np.exp(0.5 * logs[:, d]),
         noises=spreads * np.exp(0.5 * logs[:, d + 1]),
@@ -165,13 +154,3 @@ def _negative_evidence(parameters: Array, X: Array, y: Array) -> tuple[float, Ar
     along = 2 * (weight.sum(axis=1) @ scaled**2 - np.sum(scaled * (weight @ scaled), axis=0))
     gradient = 0.5 * np.r_[along, scale * np.sum(pull * correlation), noise * np.trace(pull)]
     return float(value), gradient
-
-
-def _table(values: ArrayLike, caller: str) -> Array:
-    table = np.asarray(values, dtype=float)
-    if table.ndim != 2 or 0 in table.shape or not np.all(np.isfinite(table)):
-        raise InvalidInput(
-            f"{caller} was given an array of shape {table.shape}; "
-            "give finite numbers, one row per option, shape (n, columns)."
-        )
-    return table

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from choicebo.errors import InvalidInput
 from choicebo.pareto import hypervolume
+from choicebo.space import Real, Space
 
 Array = NDArray[np.float64]
 
@@ -46,6 +47,11 @@ class Problem:
     """How far the true value may lie from ``front_hypervolume``; smaller differences mean nothing."""
     minimised: Callable[[Array], Array]
     """The published functions: inputs within ``bounds`` (n, dim) -> values to minimise (n, num_objectives)."""
+
+    @property
+    def space(self) -> Space:
+        """The unit cube as a space of inputs x1, x2, ..."""
+        return unit_space(self.dim)
 
     def objectives(self, U: ArrayLike) -> Array:
         """Values to be maximised (n, num_objectives) at options of the unit cube, U: (n, dim).
@@ -83,6 +89,11 @@ class Problem:
             )
         attained = hypervolume(points, np.array(self.reference)) if len(points) else 0.0
         return float(np.log10(max(self.front_hypervolume - attained, self.hypervolume_error)))
+
+
+def unit_space(dim: int) -> Space:
+    """A space whose options ``x1, x2, ...`` are the points of the unit cube."""
+    return Space([Real(f"x{i + 1}", 0.0, 1.0) for i in range(dim)])
 
 
 def _branin_currin(x: Array) -> Array:

@@ -14,13 +14,12 @@ from choicebo import pareto
 from choicebo.errors import ConvergenceWarning
 from choicebo.experiments.choosers import Chooser
 from choicebo.experiments.document import Section
-from choicebo.experiments.problems import problem
+from choicebo.experiments.problems import problem, unit_space
 from choicebo.experiments.report_tables import new_table
 from choicebo.experiments.trials import FinishedTrial, Trial
 from choicebo.insight.stopping import FLICKER, enough, foresee, stay_probability
 from choicebo.model.posterior import Posterior
 from choicebo.optimizer import ChoiceOptimizer
-from choicebo.space import Real, Space
 
 Array = NDArray[np.float64]
 
@@ -52,7 +51,7 @@ def simulate(task: str, questions: int, seed: int) -> list[dict[str, Any]]:
     """What is foretold before each answer, whether the Pareto set stayed, and the share that is truly lacking."""
     objectives = smooth_objectives(seed) if task == "smooth" else problem(task).objectives
     person, rng = Chooser(objectives), np.random.default_rng(seed)
-    space = Space([Real("x1", 0.0, 1.0), Real("x2", 0.0, 1.0)])
+    space = unit_space(2)
     optimizer = ChoiceOptimizer(space, latent_dim=2, seed=seed)
     candidates = space.sobol(CANDIDATES, seed=seed)
     steps: list[dict[str, Any]] = []
