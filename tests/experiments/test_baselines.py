@@ -13,7 +13,7 @@ from botorch.test_functions import multi_objective as published
 
 from choicebo.choices import ChoiceData
 from choicebo.errors import InvalidInput
-from choicebo.experiments import bench, bench_peers, optimisation_trials
+from choicebo.experiments import bench, bench_step, optimisation_trials
 from choicebo.experiments.accuracy import pareto_embedding, share_equal, toy_split
 from choicebo.experiments.baselines import embedding, oracles, pairwise
 from choicebo.experiments.baselines.torch_tools import quiet_and_seeded
@@ -112,10 +112,10 @@ def test_oracles_run_the_protocol_and_repeat_themselves(method):
 
 def test_the_pairwise_peer_is_timed_on_the_answers_of_our_step():
     ours = StepTiming(answers=6, options=12, fit_seconds=1.0, question_seconds=1.0, cpu_seconds=2.0)
-    peer = bench_peers.time_pairwise(bench.bench_data(bench.Case("hmc", 6, 12)), repetitions=1)
+    peer = bench_step.time_pairwise(bench.bench_data(bench.Case("hmc", 6, 12)), repetitions=1)
     assert peer.answers == 6
     assert peer.comparisons > 0
-    assert bench_peers.table(ours, [peer]).row_count == 2
+    assert bench_step.peers_table(ours, [peer]).row_count == 2
 
 
 def test_the_pairwise_peer_asks_about_its_favourites_and_one_new_option():

@@ -191,13 +191,6 @@ def test_a_column_constant_in_training_becomes_one_half(scale):
     assert scale([[3], [3]], [[3], [4]]).ravel().tolist() == [0.5, 0.5]
 
 
-@pytest.mark.parametrize("scale", [min_max, rank_scaled])
-@pytest.mark.parametrize(("train", "rows"), [([[1, 2]], [[1]]), ([1, 2], [[1]]), (np.empty((0, 1)), [[1]])])
-def test_tables_that_do_not_fit_are_refused(scale, train, rows):
-    with pytest.raises(InvalidInput, match="same columns"):
-        scale(train, rows)
-
-
 @needs_data
 @pytest.mark.parametrize(("name", "shape"), [("enb", 768), ("jura", 359), ("real-estate", 414), ("slump", 103)])
 def test_the_published_files_have_the_papers_number_of_rows(name, shape):

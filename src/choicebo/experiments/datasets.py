@@ -255,7 +255,7 @@ def min_max(train: ArrayLike, rows: ArrayLike) -> Array:
     >>> min_max([[0, 3], [4, 3]], [[1, 3], [9, 3]]).tolist()
     [[0.25, 0.5], [1.0, 0.5]]
     """
-    learned, given = _tables(train, rows)
+    learned, given = np.asarray(train, dtype=float), np.asarray(rows, dtype=float)
     low, span = learned.min(axis=0), np.ptp(learned, axis=0)
     constant = span == 0
     return np.where(constant, 0.5, np.clip((given - low) / np.where(constant, 1.0, span), 0.0, 1.0))
@@ -269,7 +269,7 @@ def rank_scaled(train: ArrayLike, rows: ArrayLike) -> Array:
     >>> rank_scaled([[1], [10], [100]], [[10], [55], [1000]]).tolist()
     [[0.5], [0.75], [1.0]]
     """
-    learned, given = _tables(train, rows)
+    learned, given = np.asarray(train, dtype=float), np.asarray(rows, dtype=float)
     scaled = np.full(given.shape, 0.5)
     for j in range(given.shape[1]):
         values, first = np.unique(learned[:, j], return_index=True)
@@ -277,13 +277,3 @@ def rank_scaled(train: ArrayLike, rows: ArrayLike) -> Array:
             ranks = (rankdata(learned[:, j])[first] - 1) / (len(learned) - 1)
             scaled[:, j] = np.interp(given[:, j], values, ranks)
     return scaled
-
-
-def _tables(train: ArrayLike, rows: ArrayLike) -> tuple[Array, Array]:
-    learned, given = np.asarray(train, dtype=float), np.asarray(rows, dtype=float)
-    if learned.ndim != 2 or given.ndim != 2 or learned.shape[1] != given.shape[1] or not len(learned):
-        raise InvalidInput(
-            f"Scaling was given training rows of shape {learned.shape} and rows of shape {given.shape}; "
-            "give two tables with the same columns, the first one not empty."
-        )
-    return learned, given
