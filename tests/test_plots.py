@@ -118,14 +118,14 @@ def test_pictures_can_be_written_without_a_display(posterior, tmp_path):
 
 
 def test_learned_and_true_functions_share_their_colours(posterior):
-    from choicebo.experiments.figures import learned_and_true
+    from choicebo.experiments.toy_figures import learned_and_true
 
     above, below = learned_and_true(posterior).axes
     assert [line.get_color() for line in above.lines[:2]] == [line.get_color() for line in below.lines]
 
 
 def test_the_papers_figure_has_a_panel_for_each_data_set(posterior):
-    from choicebo.experiments.figures import toy_panels
+    from choicebo.experiments.toy_figures import toy_panels
 
     titles = [axes.get_title() for axes in toy_panels([posterior] * 4).axes]
     assert titles == ["N = 50, |A| = 3", "N = 50, |A| = 5", "N = 150, |A| = 3", "N = 150, |A| = 5"]

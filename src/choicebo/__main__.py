@@ -14,13 +14,13 @@ def build_app() -> typer.Typer:
     """The app with all its commands."""
     from choicebo.cli import commands as study_commands
     from choicebo.cli.app import create_app
-    from choicebo.experiments import commands
+    from choicebo.experiments import experiment_commands
     from choicebo.web import commands as web_commands
 
     app = create_app()
     study_commands.add_to(app)
     web_commands.add_to(app)
-    commands.add_to(app)
+    experiment_commands.add_to(app)
     return app
 
 

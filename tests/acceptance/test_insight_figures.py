@@ -7,7 +7,7 @@ import pytest
 
 import choicebo as cb
 from choicebo.errors import ConvergenceWarning
-from choicebo.experiments.dimension import measure
+from choicebo.experiments.latent_dim_trials import measure
 from choicebo.experiments.toy import toy_dataset
 from choicebo.insight import surprises
 

@@ -2,13 +2,13 @@
 
 import pytest
 
-from choicebo.experiments.accuracy import toy_accuracy
+from choicebo.experiments.accuracy import choice_gp, toy_split
 from choicebo.model.engines import question_engine
 from choicebo.model.gp import ChoiceGP
 
 
 def accuracies(n_choices: int, seeds: range, model: ChoiceGP = ChoiceGP()) -> list[float]:
-    return [toy_accuracy(n_choices, seed, model).accuracy["pareto"] for seed in seeds]
+    return [choice_gp(toy_split(n_choices, seed), model)["accuracy"]["pareto"] for seed in seeds]
 
 
 def test_two_seeds_with_100_choices_are_well_above_the_papers_accuracy():

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from choicebo.acquisition.base import Known
+from choicebo.acquisition.interface import Known
 from choicebo.acquisition.propose import believed_front
 from choicebo.model.draws import LatentDraws
 

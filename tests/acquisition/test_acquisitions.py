@@ -11,8 +11,8 @@ from scipy.special import log_ndtr, ndtr
 
 import choicebo as cb
 from choicebo.acquisition import ACQUISITIONS, Known
-from choicebo.acquisition.base import Differentiable, Prepared
 from choicebo.acquisition.improvement import sphere
+from choicebo.acquisition.interface import Differentiable, Prepared
 from choicebo.acquisition.maximise import Objective, maximise
 from choicebo.model.covariance import JITTER
 from choicebo.pareto import hypervolume, non_dominated

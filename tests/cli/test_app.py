@@ -163,7 +163,7 @@ def test_the_installed_command_answers_without_loading_anything_heavy():
     )
     assert found.stdout.strip() == f"choicebo {__version__}"
     loaded = {line.split("|")[-1].strip() for line in found.stderr.splitlines()}
-    assert not loaded & {"numba", "numpy", "scipy", "matplotlib", "joblib"}
+    assert not loaded & {"numba", "numpy", "scipy", "matplotlib"}
 
 
 def test_one_blas_thread_is_asked_for_before_numpy_loads():

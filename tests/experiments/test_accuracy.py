@@ -1,5 +1,4 @@
 import io
-import json
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,18 +8,17 @@ from rich.console import Console
 from choicebo.errors import InvalidInput
 from choicebo.experiments import accuracy_report
 from choicebo.experiments.accuracy import (
-    Ceiling,
-    Peer,
-    Score,
-    real_accuracy,
+    choice_gp,
+    independent_latents,
     real_ceiling,
-    real_independent,
     real_orders,
-    toy_accuracy,
+    real_split,
     toy_ceiling,
+    toy_split,
 )
+from choicebo.experiments.accuracy_trials import CHOICE_GP, EMBEDDING, ORACLE_GP
 from choicebo.experiments.datasets import RealData, rank_scaled
-from choicebo.experiments.provenance import provenance
+from choicebo.experiments.trials import FinishedTrial, Trial
 from choicebo.model.diagnostics import Diagnostics
 from choicebo.model.engines import Variational
 from choicebo.model.gp import ChoiceGP
@@ -32,7 +30,7 @@ SMALL = ChoiceGP(engine=Variational(starts=1, rounds=4, draws=40))
 class KeepsTheFirst:
     """Stands for a model where only what surrounds the fit is tested."""
 
-    def fit(self, data, seed=0):
+    def fit_silently(self, data, seed=0):
         diagnostics = Diagnostics("hmc", 1.5, 20.0, 0, 0.9, -12.0, np.zeros(3), 40, 0.1)
         return SimpleNamespace(diagnostics=diagnostics, predict_choices=lambda sets, rule, seed: [(0,)] * len(sets))
 
@@ -45,9 +43,14 @@ def smooth_data() -> RealData:
     return RealData("smooth", X, outputs, ("a",), ("y", "z"), (1, 1))
 
 
-def score(task="toy", n_choices=100, seed=0, value=0.75, problems=()) -> Score:
+def finished(method, result, repetition=0) -> FinishedTrial:
+    return FinishedTrial(Trial("toy", "toy", method, repetition), {"task": "toy"} | result, 1.0, "2026-01-01", "0.1.0")
+
+
+def score(value=0.75, seed=0, problems=()) -> FinishedTrial:
     by_rule = {rule: value - 0.01 * k for k, rule in enumerate(PREDICTION_RULES)}
-    return Score(task, n_choices, seed, None, by_rule, 1.0 + seed, 1.01, 300.0, problems)
+    result = {"n_choices": 100, "accuracy": by_rule, "seconds": 1.0 + seed, "problems": list(problems)}
+    return finished(CHOICE_GP, result, seed)
 
 
 def printed(table) -> str:
@@ -57,52 +60,49 @@ def printed(table) -> str:
 
 
 def test_toy_accuracy_scores_every_rule_and_repeats_itself():
-    once, again = (
-        toy_accuracy(12, seed=3, model=SMALL, n_test=20),
-        toy_accuracy(12, seed=3, model=SMALL, n_test=20),
-    )
-    assert (once.task, once.n_choices, once.seed, once.fold) == ("toy", 12, 3, None)
-    assert set(once.accuracy) == set(PREDICTION_RULES)
-    assert all(0 <= share <= 1 for share in once.accuracy.values())
-    assert once.accuracy == again.accuracy
-    assert once.seconds > 0
+    once, again = (choice_gp(toy_split(12, seed=3, n_test=20), SMALL) for _ in range(2))
+    assert [once[key] for key in ("task", "n_choices", "seed", "fold")] == ["toy", 12, 3, None]
+    assert set(once["accuracy"]) == set(PREDICTION_RULES)
+    assert all(0 <= share <= 1 for share in once["accuracy"].values())
+    assert once["accuracy"] == again["accuracy"]
+    assert once["seconds"] > 0
 
 
 def test_poor_draws_are_in_the_score_and_are_not_warned_about_too(recwarn):
-    found = toy_accuracy(12, seed=0, model=SMALL)
-    assert isinstance(found.problems, tuple)
+    found = choice_gp(toy_split(12, seed=0), SMALL)
+    assert isinstance(found["problems"], list)
     assert not [w for w in recwarn if "effective draws" in str(w.message)]
 
 
 def test_knowing_the_values_beats_a_guess_by_far():
     found = toy_ceiling(seed=0, n_test=100)
-    assert found.oracle > 0.6
-    assert found.exact is not None
-    assert found.exact > 0.6
+    assert found["oracle"] > 0.6
+    assert found["exact"] is not None
+    assert found["exact"] > 0.6
 
 
 def test_real_folds_are_scored_on_the_same_test_sets_for_any_number_of_choices(smooth_data):
     few, many = (
-        real_accuracy(smooth_data, n, fold=4, seed=1, model=KeepsTheFirst(), scale=rank_scaled, n_test=20)
+        choice_gp(real_split(smooth_data, n, fold=4, seed=1, scale=rank_scaled, n_test=20), KeepsTheFirst())
         for n in (12, 30)
     )
-    assert (few.task, few.n_choices, few.fold) == ("smooth", 12, 4)
-    assert many.n_choices == 30
-    assert few.accuracy == many.accuracy
-    assert few.problems
+    assert (few["task"], few["n_choices"], few["fold"]) == ("smooth", 12, 4)
+    assert many["n_choices"] == 30
+    assert few["accuracy"] == many["accuracy"]
+    assert few["problems"]
     ceiling = real_ceiling(smooth_data, fold=4, seed=1, n_test=20)
-    assert ceiling.oracle > 0.8
-    assert ceiling.exact is None
+    assert ceiling["oracle"] > 0.8
+    assert ceiling["exact"] is None
 
 
 @pytest.mark.slow
 def test_the_orders_of_all_outputs_tell_more_than_choices(smooth_data):
     told = real_orders(smooth_data, 20, fold=0, n_test=50)
-    assert (told.task, told.n_choices, told.model) == ("smooth", 20, "orders")
-    assert told.accuracy > 0.7
-    independent = real_independent(smooth_data, 20, fold=0, n_test=50)
-    assert (independent.n_choices, independent.model) == (20, "independent")
-    assert told.accuracy > independent.accuracy > 0.0
+    assert (told["task"], told["n_choices"], told["model"]) == ("smooth", 20, "orders")
+    assert told["accuracy"] > 0.7
+    independent = independent_latents(real_split(smooth_data, 20, fold=0, n_test=50))
+    assert (independent["n_choices"], independent["model"]) == (20, "independent")
+    assert told["accuracy"] > independent["accuracy"] > 0.0
 
 
 @pytest.mark.parametrize("fold", [-1, 5])
@@ -111,19 +111,18 @@ def test_a_fold_that_does_not_exist_is_refused(smooth_data, fold):
         real_ceiling(smooth_data, fold=fold)
 
 
-def test_the_summary_has_mean_standard_error_lowest_and_the_papers_value():
-    (row,) = accuracy_report.summarise([score(value=0.7), score(value=0.8, seed=1, problems=("chains disagree",))])
-    assert row.accuracy["pareto"].mean == pytest.approx(0.75)
-    assert row.accuracy["pareto"].se == pytest.approx(0.05)
-    assert row.lowest == 0.7
-    assert row.paper == 0.54
-    assert row.seconds == 1.5
-    assert (row.warnings, row.repetitions) == (1, 2)
+def test_the_table_has_mean_standard_error_lowest_and_the_papers_value():
+    scores = [score(value=0.7), score(value=0.8, seed=1, problems=("chains disagree",))]
+    table = accuracy_report.table("Toy", scores, "seed")
+    (row,) = zip(*(column.cells for column in table.columns), strict=True)
+    by_rule = ("0.750 ± 0.050", "0.740 ± 0.050", "0.730 ± 0.050")
+    assert row == ("toy", "100", "0.54", *by_rule, "0.700", "1.50", "1/2")
 
 
 def test_the_table_shows_ours_beside_the_papers():
-    ceilings, peers = [Ceiling("toy", 0, None, 0.8, 0.81)], [Peer("toy", 100, 0, None, 0.445, 1.0)]
-    shown = printed(accuracy_report.table("g = [cos 2x]", [score()], ceilings, "seed", peers))
+    ceiling = finished(ORACLE_GP, {"oracle": 0.8, "exact": 0.81})
+    peer = finished(EMBEDDING, {"n_choices": 100, "accuracy": 0.445, "model": "network"})
+    shown = printed(accuracy_report.table("g = [cos 2x]", [score(), ceiling, peer], "seed"))
     for part in ("g = [cos 2x]", "0.54", "0.750", "Oracle-GP", "0.77", "0.800", "0.810", "0.445", *PREDICTION_RULES):
         assert part in shown
 
@@ -132,22 +131,3 @@ def test_the_columns_and_signs_are_reported(smooth_data):
     shown = printed(accuracy_report.columns_table([smooth_data]))
     assert "+ y" in shown
     assert "│ a " in shown
-
-
-def test_the_json_report_is_valid_and_complete(tmp_path):
-    path = tmp_path / "toy.json"
-    ceilings = [Ceiling("toy", 0, None, 0.8, None)]
-    peers = [Peer("toy", 100, 0, None, 0.4, 1.0)]
-    accuracy_report.write_json(path, {"seeds": [0]}, [score()], ceilings, provenance(), peers)
-    found = json.loads(path.read_text(), parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
-    assert found["settings"] == {"seeds": [0]}
-    assert found["fits"][0]["accuracy"]["pareto"] == 0.75
-    assert found["summary"][0]["accuracy"]["pareto"]["se"] is None
-    assert found["oracle"]["toy"]["paper"] == 0.77
-    assert found["peers"][0] == {
-        "task": "toy",
-        "n_choices": 100,
-        "model": "network",
-        "accuracy": {"mean": 0.4, "se": None},
-    }
-    assert {"date", "versions", "machine"} <= set(found)

@@ -13,14 +13,14 @@ from botorch.test_functions import multi_objective as published
 
 from choicebo.choices import ChoiceData
 from choicebo.errors import InvalidInput
-from choicebo.experiments import bench, bench_peers, optimisation
-from choicebo.experiments.accuracy import share_equal, toy_peer
+from choicebo.experiments import bench, bench_step, optimisation_trials
+from choicebo.experiments.accuracy import pareto_embedding, share_equal, toy_split
 from choicebo.experiments.baselines import embedding, oracles, pairwise
 from choicebo.experiments.baselines.torch_tools import quiet_and_seeded
 from choicebo.experiments.bench_step import StepTiming
-from choicebo.experiments.cells import Cell
 from choicebo.experiments.choosers import Chooser, pareto_choice, random_sets
 from choicebo.experiments.problems import problem
+from choicebo.experiments.trials import Trial
 
 PUBLISHED = {
     "branin-currin": lambda: published.BraninCurrin(negate=True),
@@ -51,7 +51,7 @@ def test_front_hypervolumes_are_those_of_botorch_where_it_is_right(name, too_low
 
 
 def run(method: str, task: str, iterations: int) -> dict:
-    return optimisation.run_cell(Cell("bo", task, method, 0, {"iterations": iterations}))
+    return optimisation_trials.run_trial(Trial("bo", task, method, 0, {"iterations": iterations}))
 
 
 def asked(method: str, X: np.ndarray, Y: np.ndarray, reference: tuple[float, ...], seed: int = 0) -> np.ndarray:
@@ -112,10 +112,10 @@ def test_oracles_run_the_protocol_and_repeat_themselves(method):
 
 def test_the_pairwise_peer_is_timed_on_the_answers_of_our_step():
     ours = StepTiming(answers=6, options=12, fit_seconds=1.0, question_seconds=1.0, cpu_seconds=2.0)
-    peer = bench_peers.time_pairwise(bench.bench_data(bench.Case("hmc", 6, 12)), repetitions=1)
+    peer = bench_step.time_pairwise(bench.bench_data(bench.Case("hmc", 6, 12)), repetitions=1)
     assert peer.answers == 6
     assert peer.comparisons > 0
-    assert bench_peers.table(ours, [peer]).row_count == 2
+    assert bench_step.peers_table(ours, [peer]).row_count == 2
 
 
 def test_the_pairwise_peer_asks_about_its_favourites_and_one_new_option():
@@ -237,6 +237,6 @@ def test_the_network_refuses_sets_of_several_sizes():
 
 
 def test_the_network_is_scored_on_the_toy_function_far_above_guessing():
-    found = toy_peer(100, seed=0, n_test=100)
-    assert (found.task, found.n_choices, found.fold) == ("toy", 100, None)
-    assert found.accuracy > 2 / 7
+    found = pareto_embedding(toy_split(100, seed=0, n_test=100))
+    assert (found["task"], found["n_choices"], found["fold"]) == ("toy", 100, None)
+    assert found["accuracy"] > 2 / 7

@@ -4,7 +4,6 @@ import pytest
 from rich.table import Table
 
 from choicebo import plots
-from choicebo.errors import InvalidInput
 from choicebo.experiments.document import Document, Picture, Section
 
 
@@ -54,8 +53,3 @@ def test_the_page_shows_text_as_text(document):
     assert '<th scope="col" class="right">|A|</th>' in page
     assert '<td class="right">3 ± 1</td>' in page
     assert 'alt="A line &amp; its &lt;end&gt;."' in page
-
-
-def test_two_pictures_of_one_name_are_refused(picture, tmp_path):
-    with pytest.raises(InvalidInput, match="two pictures called 'line'"):
-        Document("Twice", [Section("Both", [picture, picture])]).write(tmp_path)

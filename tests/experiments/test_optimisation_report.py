@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from choicebo.experiments import optimisation_report, sections
-from choicebo.experiments.cells import Cell, Done
+from choicebo.experiments import optimisation_report
 from choicebo.experiments.document import Document, Picture
-from choicebo.experiments.provenance import provenance
+from choicebo.experiments.provenance import provenance_section
+from choicebo.experiments.trials import FinishedTrial, Trial
 
 ENDS = {("default", 0): 0.5, ("default", 1): 0.3, ("parego", 0): 0.6, ("parego", 1): 0.9, ("sobol", 0): 1.2}
 
 
-def done(method: str, repetition: int, end: float, task: str = "zdt1") -> Done:
+def done(method: str, repetition: int, end: float, task: str = "zdt1") -> FinishedTrial:
     new = 2 if method == "default" else 1
     result = {
         "log_hv_difference": [2.0, 1.5, end],
@@ -21,11 +21,11 @@ def done(method: str, repetition: int, end: float, task: str = "zdt1") -> Done:
         "seconds": [1.0, 3.0],
         "settings": {},
     }
-    return Done(Cell("bo", task, method, repetition, {"iterations": 2}), result, 60.0, "2026-01-01", "0.1.0")
+    return FinishedTrial(Trial("bo", task, method, repetition, {"iterations": 2}), result, 60.0, "2026-01-01", "0.1.0")
 
 
 @pytest.fixture
-def finished() -> list[Done]:
+def finished() -> list[FinishedTrial]:
     return [done(method, repetition, end) for (method, repetition), end in ENDS.items()]
 
 
@@ -60,7 +60,7 @@ def test_the_comparison_with_equally_many_options_stops_ours_earlier(finished):
 
 def test_where_parego_asks_for_an_option_again_both_are_read_at_its_number_of_different_options(finished):
     for each in finished:
-        if each.cell.method == "parego":
+        if each.trial.method == "parego":
             del each.result["log_hv_difference_per_option"][
                 -1
             ]  # its second iteration showed nothing new: 1.5 at one option
@@ -70,7 +70,7 @@ def test_where_parego_asks_for_an_option_again_both_are_read_at_its_number_of_di
 
 
 def test_without_parego_nothing_is_compared_with_it(finished):
-    assert optimisation_report.duel_table([each for each in finished if each.cell.method != "parego"]) is None
+    assert optimisation_report.duel_table([each for each in finished if each.trial.method != "parego"]) is None
 
 
 def test_the_time_of_an_iteration_is_reported(finished):
@@ -91,9 +91,9 @@ def test_the_figure_has_a_panel_for_each_problem_with_all_methods(finished):
 
 
 def test_the_report_says_how_it_was_made(finished):
-    grid = [*(each.cell for each in finished), Cell("bo", "zdt1", "sobol", 1, {"iterations": 2})]
-    last = sections.settings_section({"full": False}, provenance(), {"bo": (grid, finished)})
-    text = Document("Report", [sections.optimisation_section(finished), last]).markdown()
+    grid = [*(each.trial for each in finished), Trial("bo", "zdt1", "sobol", 1, {"iterations": 2})]
+    last = provenance_section({"full": False}, {"bo": (grid, finished)})
+    text = Document("Report", [optimisation_report.section(finished), last]).markdown()
     for part in ("| full | False |", "| numpy | " + np.__version__, "| date | 20", "| bo | sobol | 1 of 2 | 60.0 s |"):
         assert part in text, part
     assert "(bo.png)" in text
@@ -101,5 +101,5 @@ def test_the_report_says_how_it_was_made(finished):
 
 
 def test_the_section_holds_both_figures(finished):
-    blocks = sections.optimisation_section(finished).blocks
+    blocks = optimisation_report.section(finished).blocks
     assert [block.name for block in blocks if isinstance(block, Picture)] == ["bo", "bo-per-option"]

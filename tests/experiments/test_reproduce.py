@@ -1,7 +1,6 @@
 """The reproduce commands, with the fits replaced where only what surrounds them is tested."""
 
 import json
-from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -9,31 +8,27 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from choicebo.__main__ import build_app
-from choicebo.experiments import accuracy_cells, datasets, dimension, optimisation, reproduce
-from choicebo.experiments.accuracy import Ceiling, Peer, Score
-from choicebo.experiments.cells import Cell
+from choicebo.experiments import accuracy_trials, datasets, latent_dim_trials, optimisation_trials, reproduce
 from choicebo.experiments.datasets import RealData
+from choicebo.experiments.trials import Trial
 from choicebo.model.posterior import PREDICTION_RULES
 
 
-def made_up(cell: Cell, sets: object = None) -> dict:
-    """The result of an accuracy cell, without the work."""
-    n_choices, fold = cell.settings.get("n_choices", 0), None if cell.experiment == "toy" else cell.repetition
-    if cell.task == accuracy_cells.PICTURE:
+def made_up(trial: Trial, sets: object = None) -> dict:
+    """The result of an accuracy trial, without the work."""
+    if trial.task == accuracy_trials.PICTURE:
         line = np.linspace(-1, 1, 200).tolist()
         return {"mean": [line, line], "lower": [line, line], "upper": [line, line], "options": [0.0]}
-    if cell.method == accuracy_cells.ORACLE_GP:
-        return asdict(Ceiling(cell.task, cell.repetition, fold, 0.8, 0.81 if fold is None else None))
-    if cell.method == accuracy_cells.EMBEDDING:
-        return asdict(Peer(cell.task, n_choices, cell.repetition, fold, 0.5, 1.0))
-    if cell.method in (accuracy_cells.INDEPENDENT, accuracy_cells.ORDERS):
-        return asdict(Peer(cell.task, n_choices, cell.repetition, fold, 0.6, 1.0, cell.method))
+    result = {"task": trial.task, "seconds": 1.0, "problems": []}
+    if trial.method == accuracy_trials.ORACLE_GP:
+        return result | {"oracle": 0.8, "exact": 0.81 if trial.experiment == "toy" else None}
     by_rule = dict.fromkeys(PREDICTION_RULES, 0.75)
-    return asdict(Score(cell.task, n_choices, cell.repetition, fold, by_rule, 1.0, 1.0, 300.0, ()))
+    reached = by_rule if trial.method == accuracy_trials.CHOICE_GP else 0.5
+    return result | {"n_choices": trial.settings["n_choices"], "accuracy": reached, "model": trial.method}
 
 
-def selection(cell: Cell) -> dict:
-    if cell.method == dimension.CEILING:
+def selection(trial: Trial) -> dict:
+    if trial.method == latent_dim_trials.CEILING:
         return {"exact": 0.9, "oracle": 0.8}
     row = {"elpd": -10.0, "se": 2.0, "worst_khat": 0.4, "refits": 0, "seconds": 1.0}
     accuracy = {str(n): dict.fromkeys(PREDICTION_RULES, 0.6) for n in range(1, 5)}
@@ -48,11 +43,11 @@ def invoke(*arguments: str):
 
 @pytest.fixture
 def without_fits(monkeypatch):
-    monkeypatch.setattr(accuracy_cells, "run_toy_cell", made_up)
-    monkeypatch.setattr(accuracy_cells, "run_real_cell", made_up)
-    monkeypatch.setattr(dimension, "run_cell", selection)
-    quick = optimisation.Protocol(("branin-currin", "zdt2"), ("sobol",), iterations=5, repetitions=2)
-    monkeypatch.setattr(optimisation, "QUICK", quick)
+    monkeypatch.setattr(accuracy_trials, "run_toy_trial", made_up)
+    monkeypatch.setattr(accuracy_trials, "run_real_trial", made_up)
+    monkeypatch.setattr(latent_dim_trials, "run_trial", selection)
+    quick = optimisation_trials.Protocol(("branin-currin", "zdt2"), ("sobol",), iterations=5, repetitions=2)
+    monkeypatch.setattr(optimisation_trials, "QUICK", quick)
     rows = np.random.default_rng(0).random((20, 2))
     monkeypatch.setattr(
         datasets, "real_data", lambda name, folder: RealData(name, rows, rows, ("a", "b"), ("y", "z"), (1, -1))
@@ -62,16 +57,17 @@ def without_fits(monkeypatch):
 def test_the_toy_command_prints_a_table_and_writes_results_and_report(without_fits, tmp_path):
     result = invoke("toy", "--quick", "--out", str(tmp_path / "out"))
     assert "0.750 ± 0.000" in result.stdout
-    assert len(json.loads((tmp_path / "out" / "toy.json").read_text())["fits"]) == 10
+    stored = [json.loads(line) for line in (tmp_path / "out" / "toy.jsonl").read_text().splitlines()]
+    assert sum((each["task"], each["method"]) == ("toy", "choice-gp") for each in stored) == 10
     assert "N = 300" not in (tmp_path / "out" / "toy.md").read_text()
-    for name in ("toy.jsonl", "toy.html", "toy.png"):
+    for name in ("toy.html", "toy.png"):
         assert (tmp_path / "out" / name).stat().st_size > 0
 
 
 def test_a_second_run_works_on_nothing_again(without_fits, tmp_path, monkeypatch):
     invoke("toy", "--out", str(tmp_path))
     stored = (tmp_path / "toy.jsonl").read_bytes()
-    monkeypatch.setattr(accuracy_cells, "run_toy_cell", lambda cell: pytest.fail(f"{cell.name} was run again"))
+    monkeypatch.setattr(accuracy_trials, "run_toy_trial", lambda trial: pytest.fail(f"{trial.name} was run again"))
     invoke("toy", "--out", str(tmp_path))
     assert (tmp_path / "toy.jsonl").read_bytes() == stored
 
@@ -79,7 +75,7 @@ def test_a_second_run_works_on_nothing_again(without_fits, tmp_path, monkeypatch
 def test_what_is_stored_can_be_reported_without_running_the_rest(without_fits, tmp_path, monkeypatch):
     few = ("--methods", "sobol", "--problems", "zdt2", "--iterations", "5", "--out", str(tmp_path))
     invoke("bo", "--repetitions", "2", *few)
-    monkeypatch.setattr(optimisation, "run_cell", lambda cell: pytest.fail("something was run"))
+    monkeypatch.setattr(optimisation_trials, "run_trial", lambda trial: pytest.fail("something was run"))
     invoke("bo", "--repetitions", "15", "--stored", *few)
     assert "| bo | sobol | 2 of 15 |" in (tmp_path / "bo.md").read_text()
 
@@ -178,8 +174,8 @@ def test_a_method_that_does_not_exist_is_one_line_with_those_that_do(tmp_path):
 
 
 def test_the_grid_of_the_toy_experiment_has_the_papers_sizes():
-    grid = accuracy_cells.toy_cells(range(5))
-    fits = [cell for cell in grid if (cell.task, cell.method) == ("toy", "choice-gp")]
-    assert [cell.settings["n_choices"] for cell in fits] == [100] * 5 + [300] * 5
-    panels = [tuple(cell.settings.values()) for cell in grid if cell.task == accuracy_cells.PICTURE]
+    grid = accuracy_trials.toy_trials(range(5))
+    fits = [trial for trial in grid if (trial.task, trial.method) == ("toy", "choice-gp")]
+    assert [trial.settings["n_choices"] for trial in fits] == [100] * 5 + [300] * 5
+    panels = [tuple(trial.settings.values()) for trial in grid if trial.task == accuracy_trials.PICTURE]
     assert sorted(panels) == [(50, 3), (50, 5), (150, 3), (150, 5)]

@@ -11,48 +11,55 @@ from pathlib import Path
 import pytest
 
 from choicebo.errors import InvalidInput
-from choicebo.experiments import optimisation
-from choicebo.experiments.cells import Cell
-from choicebo.experiments.executors import on_cluster
+from choicebo.experiments import optimisation_trials
+from choicebo.experiments.executors import outcomes
 from choicebo.experiments.progress import Forecast
-from choicebo.experiments.results import ResultFile
-from choicebo.experiments.runner import CellsFailed, run
+from choicebo.experiments.result_file import ResultFile
+from choicebo.experiments.runner import TrialsFailedError, run
+from choicebo.experiments.trials import Trial
 
-PROTOCOL = optimisation.Protocol(("zdt1", "zdt2", "dtlz1"), ("sobol",), iterations=250, repetitions=10)
+PROTOCOL = optimisation_trials.Protocol(("zdt1", "zdt2", "dtlz1"), ("sobol",), iterations=250, repetitions=10)
 ARGUMENTS = ["reproduce", "bo", "--methods", "sobol", "--problems", "zdt1,zdt2,dtlz1", "--iterations", "250"]
 PATIENCE = 120.0
 
 
-def cell(repetition: int, method: str = "square") -> Cell:
-    return Cell("test", "numbers", method, repetition)
+def trial(repetition: int, method: str = "square") -> Trial:
+    return Trial("test", "numbers", method, repetition)
 
 
-def square(each: Cell) -> dict:
+def square(each: Trial) -> dict:
     return {"value": each.repetition**2}
 
 
-def square_of_even(each: Cell) -> dict:
+def square_of_even(each: Trial) -> dict:
     if each.repetition % 2:
         raise ValueError(f"{each.repetition} is\nodd")
     return square(each)
 
 
-def square_in_a_growing_process(each: Cell) -> dict:
-    vars(sys).setdefault("held", []).append(b"x" * 350_000_000)  # joblib replaces a worker that grew by 300 MB
-    time.sleep(1.1)  # joblib measures its workers once a second
+def square_in_a_worker_that_is_killed_once(each: Trial) -> dict:
+    mark = Path(each.settings["folder"]) / "killed"
+    if each.repetition == 2 and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
     return square(each)
 
 
-def curves(file: ResultFile, grid: list[Cell]) -> dict[str, list[float]]:
-    """What must not depend on where and when a cell was worked on."""
-    return {done.cell.name: done.result["log_hv_difference"] for done in file.of(grid)}
+def killed(each: Trial) -> dict:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return {}
+
+
+def curves(file: ResultFile, grid: list[Trial]) -> dict[str, list[float]]:
+    """What must not depend on where and when a trial was worked on."""
+    return {done.trial.name: done.result["log_hv_difference"] for done in file.of(grid)}
 
 
 @pytest.fixture(scope="module")
 def local_curves(tmp_path_factory) -> dict[str, list[float]]:
     file = ResultFile(tmp_path_factory.mktemp("local") / "bo.jsonl")
-    run(optimisation.cells(PROTOCOL), optimisation.run_cell, file)
-    return curves(file, optimisation.cells(PROTOCOL))
+    run(optimisation_trials.trials(PROTOCOL), optimisation_trials.run_trial, file)
+    return curves(file, optimisation_trials.trials(PROTOCOL))
 
 
 # A shell that runs the tests in the background may have Ctrl-C ignored, which a child inherits.
@@ -86,49 +93,56 @@ def group_exists(number: int) -> bool:
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_results_come_in_the_order_of_the_cells_and_are_stored(tmp_path, jobs):
-    file, grid = ResultFile(tmp_path / "test.jsonl"), [cell(k) for k in range(5)]
+def test_results_come_in_the_order_of_the_trials_and_are_stored(tmp_path, jobs):
+    file, grid = ResultFile(tmp_path / "test.jsonl"), [trial(k) for k in range(5)]
     finished = run(grid, square, file, jobs=jobs)
     assert [done.result["value"] for done in finished] == [0, 1, 4, 9, 16]
-    assert {done.cell.name for done in file.read()} == {each.name for each in grid}
+    assert {done.trial.name for done in file.read()} == {each.name for each in grid}
 
 
-def test_workers_that_grow_are_replaced_without_a_word(tmp_path, recwarn):
-    grid = [cell(k) for k in range(6)]
-    finished = run(grid, square_in_a_growing_process, ResultFile(tmp_path / "test.jsonl"), jobs=2)
-    assert [done.result["value"] for done in finished] == [0, 1, 4, 9, 16, 25]
-    assert not [each for each in recwarn if "worker stopped" in str(each.message)]
+def test_a_trial_whose_worker_is_killed_is_run_again(tmp_path):
+    grid = [Trial("test", "numbers", "square", k, {"folder": str(tmp_path)}) for k in range(6)]
+    finished = run(grid, square_in_a_worker_that_is_killed_once, ResultFile(tmp_path / "test.jsonl"), jobs=2)
+    assert (tmp_path / "killed").exists()
+    assert [each.result["value"] for each in finished] == [0, 1, 4, 9, 16, 25]
+
+
+def test_a_trial_that_always_kills_its_worker_is_given_up(tmp_path):
+    with pytest.raises(TrialsFailedError, match=r"1 of the trials failed.*BrokenProcessPool"):
+        run([trial(0)], killed, ResultFile(tmp_path / "test.jsonl"), jobs=2)
 
 
 def test_what_is_stored_is_not_worked_on_again(tmp_path):
     file, worked_on = ResultFile(tmp_path / "test.jsonl"), []
 
-    def noted(each: Cell) -> dict:
+    def noted(each: Trial) -> dict:
         worked_on.append(each.repetition)
         return square(each)
 
-    run([cell(0), cell(1)], noted, file)
-    run([cell(1), cell(2)], noted, file)
+    run([trial(0), trial(1)], noted, file)
+    run([trial(1), trial(2)], noted, file)
     assert worked_on == [0, 1, 2]
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_a_cell_that_fails_takes_no_other_along_and_is_tried_again(tmp_path, jobs):
-    file, grid = ResultFile(tmp_path / "test.jsonl"), [cell(k) for k in range(5)]
-    with pytest.raises(CellsFailed, match=r"2 of the cells failed.*test/numbers/square/[13]: ValueError: [13] is odd"):
+def test_a_trial_that_fails_takes_no_other_along_and_is_tried_again(tmp_path, jobs):
+    file, grid = ResultFile(tmp_path / "test.jsonl"), [trial(k) for k in range(5)]
+    with pytest.raises(
+        TrialsFailedError, match=r"2 of the trials failed.*test/numbers/square/[13]: ValueError: [13] is odd"
+    ):
         run(grid, square_of_even, file, jobs=jobs)
-    assert [done.cell.repetition for done in file.of(grid)] == [0, 2, 4]
+    assert [done.trial.repetition for done in file.of(grid)] == [0, 2, 4]
     assert "Traceback" in (tmp_path / "test.failed.txt").read_text()
     assert len(run(grid, square, file)) == 5
 
 
-def test_a_grid_with_the_same_cell_twice_is_refused(tmp_path):
-    with pytest.raises(InvalidInput, match="two cells of the same name"):
-        run([cell(0), cell(0)], square, ResultFile(tmp_path / "test.jsonl"))
+def test_a_grid_with_the_same_trial_twice_is_refused(tmp_path):
+    with pytest.raises(InvalidInput, match="two trials of the same name"):
+        run([trial(0), trial(0)], square, ResultFile(tmp_path / "test.jsonl"))
 
 
 def test_a_killed_run_loses_no_result_and_the_same_command_completes_it(tmp_path, local_curves):
-    file, grid = ResultFile(tmp_path / "bo.jsonl"), optimisation.cells(PROTOCOL)
+    file, grid = ResultFile(tmp_path / "bo.jsonl"), optimisation_trials.trials(PROTOCOL)
     killed = start(tmp_path)
     wait_for_lines(file.path, 3, killed)
     os.killpg(killed.pid, signal.SIGKILL)
@@ -155,10 +169,9 @@ def test_ctrl_c_ends_the_run_cleanly_and_says_how_to_go_on(tmp_path, jobs, local
     os.killpg(process.pid, signal.SIGINT)
     _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130, errors
-    assert "of 30 cells are stored" in " ".join(errors.split())
+    assert "of 30 trials are stored" in " ".join(errors.split())
     assert "Traceback" not in errors, errors
-    assert "still being processed" not in errors, errors  # joblib's own words about what it gave up
-    stored = curves(file, optimisation.cells(PROTOCOL))
+    stored = curves(file, optimisation_trials.trials(PROTOCOL))
     assert 2 <= len(stored) < 30
     assert stored.items() <= local_curves.items()
 
@@ -202,7 +215,7 @@ def test_a_cluster_that_loses_a_worker_gives_the_results_of_a_local_run(tmp_path
     address, workers = cluster
     with distributed.Client(address, timeout="60s", set_as_default=False) as client:
         client.wait_for_workers(2, timeout=60)
-    file, grid = ResultFile(tmp_path / "bo.jsonl"), optimisation.cells(PROTOCOL)
+    file, grid = ResultFile(tmp_path / "bo.jsonl"), optimisation_trials.trials(PROTOCOL)
     process = start(tmp_path, "--cluster", address)
     wait_for_lines(file.path, 3, process)
     workers[0].kill()
@@ -218,11 +231,11 @@ def test_an_address_where_nobody_answers_is_said_to_be_one(monkeypatch):
     monkeypatch.setattr("choicebo.experiments.executors._PATIENCE", "1s")
     address = f"tcp://127.0.0.1:{free_port()}"
     with pytest.raises(InvalidInput, match=f"No dask scheduler answers at '{address}'"):
-        next(on_cluster(square, [cell(0)], address))
+        next(outcomes(square, [trial(0)], cluster=address))
 
 
-def test_the_time_left_is_that_of_cells_of_the_same_kind():
-    grid = [cell(k, method) for k in range(3) for method in ("slow", "quick")]
+def test_the_time_left_is_that_of_trials_of_the_same_kind():
+    grid = [trial(k, method) for k in range(3) for method in ("slow", "quick")]
     forecast = Forecast((), grid, workers=2)
     assert forecast.seconds_left() is None
     forecast.ended(grid[0], 10.0)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from choicebo.acquisition.base import Acquisition, Known
 from choicebo.acquisition.ehvi import ExpectedImprovement
 from choicebo.acquisition.information import Information
+from choicebo.acquisition.interface import Acquisition, Known, Prepared
 from choicebo.acquisition.scalarised_thompson import ScalarisedThompson
 from choicebo.acquisition.thompson import Thompson
 from choicebo.acquisition.ucb import UpperBound
@@ -22,6 +22,7 @@ __all__ = [
     "ExpectedImprovement",
     "Information",
     "Known",
+    "Prepared",
     "ScalarisedThompson",
     "Thompson",
     "UpperBound",

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from choicebo.acquisition.base import Array, Known, Prepared
 from choicebo.acquisition.improvement import attained, improvement, improvement_gradient
+from choicebo.acquisition.interface import Array, Known, Prepared
 
 _LEAST = 1e-12
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from choicebo.acquisition.base import Array
+from choicebo.acquisition.interface import Array
 from choicebo.model.draws import memberships
 
 DIRECTIONS = {1: 1, 2: 64, 3: 128, 4: 256}
@@ -142,23 +142,23 @@ def _power(values: Array, exponent: int) -> Array:
     return result
 
 
-def _volume_factor(n_e: int) -> float:
+def _volume_factor(latent_dim: int) -> float:
     """Volume of the positive part of the unit ball: the mean of ``r^n_e`` over directions times this is a volume."""
-    return float(math.pi ** (n_e / 2) / math.gamma(n_e / 2 + 1) / 2**n_e)
+    return float(math.pi ** (latent_dim / 2) / math.gamma(latent_dim / 2 + 1) / 2**latent_dim)
 
 
 @functools.cache
-def sphere(n_e: int) -> Array:
+def sphere(latent_dim: int) -> Array:
     """Directions spread evenly over the positive part of the unit sphere, (directions, n_e)."""
-    count = DIRECTIONS.get(n_e, 256)
-    if n_e == 1:
+    count = DIRECTIONS.get(latent_dim, 256)
+    if latent_dim == 1:
         return np.ones((1, 1))
-    if n_e == 2:
+    if latent_dim == 2:
         angle = (np.arange(count) + 0.5) / count * (math.pi / 2)
         return np.stack([np.cos(angle), np.sin(angle)], axis=1)
     from scipy.special import ndtri
     from scipy.stats import qmc
 
-    cube = qmc.Sobol(n_e, scramble=True, rng=np.random.default_rng(0)).random(count)
+    cube = qmc.Sobol(latent_dim, scramble=True, rng=np.random.default_rng(0)).random(count)
     points = np.abs(ndtri(np.clip(cube, 1e-6, 1 - 1e-6)))
     return np.asarray(np.maximum(points / np.linalg.norm(points, axis=1, keepdims=True), 1e-3))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from choicebo.acquisition.base import Array, Known, Prepared
+from choicebo.acquisition.interface import Array, Known, Prepared
 from choicebo.acquisition.normal import cdf, mills_ratio
 from choicebo.acquisition.ucb import Rivals, UpperBound
 

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from choicebo.acquisition.base import Acquisition, Differentiable, Known
+from choicebo.acquisition.interface import Acquisition, Differentiable, Known
+from choicebo.model.draws import rows_in
 from choicebo.space import Searchable, Space
 
 Array = NDArray[np.float64]
@@ -226,9 +227,7 @@ def _different(found: Found, count: int, distance: float = 0.05) -> Array:
 
 
 def _without(points: Array, avoid: Array) -> Array:
-    taken = {row.tobytes() for row in np.asarray(avoid) + 0.0}
-    free = np.array([row.tobytes() not in taken for row in points + 0.0], dtype=bool)
-    return np.asarray(points[free])
+    return points[rows_in(avoid, points) < 0]
 
 
 def _ranked(points: Array, values: Array) -> Found:

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from choicebo.acquisition.base import Array
+from choicebo.acquisition.interface import Array
 
 _INVERSE_SQRT_2PI = 1.0 / math.sqrt(2.0 * math.pi)
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from choicebo.acquisition import query, shares
-from choicebo.acquisition.base import Acquisition, Known
+from choicebo.acquisition.interface import Acquisition, Known
 from choicebo.acquisition.maximise import Objective, any_relative, maximise
 from choicebo.model.draws import LatentDraws
 from choicebo.space import Searchable

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from choicebo.acquisition.base import Array, Known, Prepared
 from choicebo.acquisition.improvement import attained
+from choicebo.acquisition.interface import Array, Known, Prepared
 
 _SUM = 0.05
 

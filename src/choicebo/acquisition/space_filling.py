@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from choicebo.acquisition.propose import Proposal
+from choicebo.model.draws import rows_in
 from choicebo.space import Searchable
 
 Array = NDArray[np.float64]
@@ -33,12 +34,12 @@ def _reach(space: Searchable, size: int, seen: Array) -> int:
 def _unseen_first(
     candidates: Array, size: int, seen: Array, strategy: str, reason: str, rng: np.random.Generator
 ) -> Proposal:
-    known = {point.tobytes() for point in seen + 0.0}
-    distinct = list({point.tobytes(): point for point in candidates + 0.0}.items())
-    fresh = [point for key, point in distinct if key not in known][:size]
-    again = [point for key, point in distinct if key in known]
-    repeated = [again[at] for at in rng.permutation(len(again))[: size - len(fresh)]]
-    if not fresh:
+    _, first = np.unique(candidates + 0.0, axis=0, return_index=True)
+    distinct = candidates[np.sort(first)] + 0.0
+    known = rows_in(seen, distinct) >= 0
+    fresh, again = distinct[~known][:size], distinct[known]
+    repeated = again[rng.permutation(len(again))[: size - len(fresh)]]
+    if len(fresh) == 0:
         reason = "Every option has been shown already; these are some of them again."
-    points = np.array([*fresh, *repeated]).reshape(len(fresh) + len(repeated), candidates.shape[1])
+    points = np.concatenate([fresh, repeated])
     return Proposal(points, np.arange(len(points)) < len(fresh), strategy, reason)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from choicebo.acquisition.base import Array, Known, Prepared
+from choicebo.acquisition.interface import Array, Known, Prepared
 from choicebo.acquisition.normal import log_cdf, mills_ratio
 
 _SQRT_HALF = math.sqrt(0.5)

@@ -18,6 +18,7 @@ from rich.table import Table
 
 from choicebo.choices import ChoiceData
 from choicebo.experiments.choosers import Chooser, random_sets
+from choicebo.experiments.report_tables import new_table
 from choicebo.model.engines import Engine, engine_named, question_engine
 from choicebo.model.gp import ChoiceGP
 
@@ -153,9 +154,7 @@ def _first_fits(data: str, cache: str) -> list[float]:
 
 def start_table(found: StartTiming) -> Table:
     """The first fits."""
-    table = Table(title="The first fit of a process: 100 choices of 5 over 100 options", title_justify="left")
-    for heading in ("", "seconds"):
-        table.add_column(heading, justify="right" if heading else "left")
+    table = new_table("The first fit of a process: 100 choices of 5 over 100 options", ("", "seconds"))
     table.add_row("nothing compiled, once on a machine", f"{found.compile_seconds:.1f}")
     table.add_row("compiled earlier", f"{found.first_fit_seconds:.2f}")
     table.add_row("the second fit", f"{found.fit_seconds:.2f}")
@@ -165,7 +164,7 @@ def start_table(found: StartTiming) -> Table:
 
 def table(timings: list[Timing]) -> Table:
     """The measurements."""
-    found = Table(title="One fit: hyperparameters and draws, n_e = 2, sets of 5", title_justify="left")
+    question, alone = question_engine("hmc").limits, engine_named("hmc").limits
     headings = (
         "engine",
         "limits of",
@@ -178,8 +177,14 @@ def table(timings: list[Timing]) -> Table:
         "R-hat",
         "converged",
     )
-    for heading in headings:
-        found.add_column(heading, justify="left" if heading in ("engine", "limits of") else "right")
+    found = new_table(
+        "One fit: hyperparameters and draws, n_e = 2, sets of 5",
+        headings,
+        words=2,
+        caption=f"Draws are made until R-hat is below {question.r_hat:g} and {question.effective_draws:.0f} draws are effective "
+        f"(a question), or {alone.r_hat:g} and {alone.effective_draws:.0f} (a fit alone). Effective: of the worst quantity "
+        "watched. R-hat: the largest over the seeds; all else: medians.",
+    )
     for each in timings:
         found.add_row(
             each.case.engine,
@@ -193,11 +198,4 @@ def table(timings: list[Timing]) -> Table:
             f"{each.r_hat:.2f}",
             f"{each.converged} of {each.repetitions}",
         )
-    question, alone = question_engine("hmc").limits, engine_named("hmc").limits
-    found.caption = (
-        f"Draws are made until R-hat is below {question.r_hat:g} and {question.effective_draws:.0f} draws are effective "
-        f"(a question), or {alone.r_hat:g} and {alone.effective_draws:.0f} (a fit alone). Effective: of the worst quantity "
-        "watched. R-hat: the largest over the seeds; all else: medians."
-    )
-    found.caption_justify = "left"
     return found

@@ -23,10 +23,11 @@ from choicebo.choices import ChoiceData
 from choicebo.errors import ConvergenceWarning
 from choicebo.experiments.choosers import pareto_choice
 from choicebo.experiments.problems import problem
+from choicebo.experiments.report_tables import new_table
 from choicebo.model.diagnostics import Diagnostics
 from choicebo.model.engines import QUESTION
 from choicebo.optimizer import ChoiceOptimizer
-from choicebo.space import Option, Real, Searchable, Space, study_file
+from choicebo.space import Option, Searchable, study_file
 
 Array = NDArray[np.float64]
 
@@ -141,21 +142,19 @@ def run(
 
 def table(stretches: Sequence[Stretch]) -> Table:
     """One row for each stretch."""
-    found = Table(title="Fits from the loop: ordinary studies, default settings", title_justify="left")
-    headings = ("problem", "answers", "fits", f"≥ {QUESTION.effective_draws:.0f} effective", "warnings")
-    for heading in (*headings, "fit s", "longest", "wait s", "longest"):
-        found.add_column(heading, justify="left" if heading == "problem" else "right")
+    enough = f"≥ {QUESTION.effective_draws:.0f} effective"
+    found = new_table(
+        "Fits from the loop: ordinary studies, default settings",
+        ("problem", "answers", "fits", enough, "warnings", "fit s", "longest", "wait s", "longest"),
+        caption="The fits that questions waited for. Seconds: medians and the longest of the ten questions up to so many "
+        "answers. Nobody thinks between them: where the number of hidden objectives is looked at beside a question, the next "
+        "one waits for the rest of that.",
+    )
     for each in stretches:
         times = (each.median_fit, each.longest_fit, each.median_wait, each.longest_wait)
         share = f"{each.enough / each.fits:.0%}" if each.fits else ""
         words = (each.problem, f"all {each.answers}" if each.whole else str(each.answers), str(each.fits), share)
         found.add_row(*words, str(each.warnings), *(f"{t:.2f}" for t in times), end_section=each.whole)
-    found.caption = (
-        "The fits that questions waited for. Seconds: medians and the longest of the ten questions up to so many answers. "
-        "Nobody thinks between them: where the number of hidden objectives is looked at beside a question, the next one "
-        "waits for the rest of that."
-    )
-    found.caption_justify = "left"
     return found
 
 
@@ -178,8 +177,7 @@ def _stretch(name: str, steps: Sequence[Step], whole: bool) -> Stretch:
 
 def _published(name: str) -> Scenario:
     target = problem(name)
-    space = Space([Real(f"x{at + 1}", 0.0, 1.0) for at in range(target.dim)])
-    return Scenario(name, space, lambda options: target.objectives(np.array([list(o.values()) for o in options])))
+    return Scenario(name, target.space, lambda options: target.objectives(target.space.encode(options)))
 
 
 def _liked_palettes(options: Sequence[Option]) -> Array:

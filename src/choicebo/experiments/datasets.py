@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,8 +27,6 @@ Indices = NDArray[np.intp]
 Scale = Callable[[ArrayLike, ArrayLike], Array]
 """How rows are brought into the unit cube: ``min_max`` or ``rank_scaled``."""
 
-FOLDER_VARIABLE = "CHOICEBO_DATA"
-
 
 @dataclass(frozen=True)
 class Source:
@@ -42,13 +39,6 @@ class Source:
     output_names: tuple[str, ...]
     signs: tuple[int, ...]
     """+1 for an output that is better when larger, -1 when smaller."""
-
-    def __post_init__(self) -> None:
-        if len(self.signs) != len(self.output_names) or any(sign not in (-1, 1) for sign in self.signs):
-            raise InvalidInput(
-                f"Source {self.name!r} has signs {self.signs} for the outputs {self.output_names}; "
-                "give +1 (larger is better) or -1 (smaller is better) for each output."
-            )
 
     @property
     def file(self) -> str:
@@ -122,20 +112,9 @@ class RealData:
     output_names: tuple[str, ...]
     signs: tuple[int, ...]
 
-    def __post_init__(self) -> None:
-        expected = (len(self.inputs), len(self.input_names)), (len(self.inputs), len(self.output_names))
-        if (self.inputs.shape, self.outputs.shape) != expected or len(self.signs) != len(self.output_names):
-            raise DataError(
-                f"RealData {self.name!r} has inputs of shape {self.inputs.shape}, outputs of shape "
-                f"{self.outputs.shape}, {len(self.input_names)} input names, {len(self.output_names)} output "
-                f"names and {len(self.signs)} signs; give one name per column and as many outputs as inputs."
-            )
-        if not (np.all(np.isfinite(self.inputs)) and np.all(np.isfinite(self.outputs))):
-            raise DataError(f"RealData {self.name!r} has values that are missing or not finite; remove those rows.")
 
-
-def real_data(name: str, folder: str | Path | None = None) -> RealData:
-    """Read one of the four data sets from ``folder``, or from the folder named by ``CHOICEBO_DATA``.
+def real_data(name: str, folder: str | Path) -> RealData:
+    """Read one of the four data sets from ``folder``.
 
     >>> sorted(SOURCES)
     ['enb', 'jura', 'real-estate', 'slump']
@@ -145,15 +124,9 @@ def real_data(name: str, folder: str | Path | None = None) -> RealData:
     return read(SOURCES[name], folder)
 
 
-def read(source: Source, folder: str | Path | None = None) -> RealData:
+def read(source: Source, folder: str | Path) -> RealData:
     """Read the columns of a source from its file, after checking that the file is the expected one."""
-    place = folder if folder is not None else os.environ.get(FOLDER_VARIABLE)
-    if not place:
-        raise DataError(
-            f"No folder was given for {source.file}; pass folder=... or set {FOLDER_VARIABLE} to the folder "
-            f"that holds it. The data are published by {source.publisher}."
-        )
-    path = Path(place) / source.file
+    path = Path(folder) / source.file
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -282,7 +255,7 @@ def min_max(train: ArrayLike, rows: ArrayLike) -> Array:
     >>> min_max([[0, 3], [4, 3]], [[1, 3], [9, 3]]).tolist()
     [[0.25, 0.5], [1.0, 0.5]]
     """
-    learned, given = _tables(train, rows)
+    learned, given = np.asarray(train, dtype=float), np.asarray(rows, dtype=float)
     low, span = learned.min(axis=0), np.ptp(learned, axis=0)
     constant = span == 0
     return np.where(constant, 0.5, np.clip((given - low) / np.where(constant, 1.0, span), 0.0, 1.0))
@@ -296,7 +269,7 @@ def rank_scaled(train: ArrayLike, rows: ArrayLike) -> Array:
     >>> rank_scaled([[1], [10], [100]], [[10], [55], [1000]]).tolist()
     [[0.5], [0.75], [1.0]]
     """
-    learned, given = _tables(train, rows)
+    learned, given = np.asarray(train, dtype=float), np.asarray(rows, dtype=float)
     scaled = np.full(given.shape, 0.5)
     for j in range(given.shape[1]):
         values, first = np.unique(learned[:, j], return_index=True)
@@ -304,13 +277,3 @@ def rank_scaled(train: ArrayLike, rows: ArrayLike) -> Array:
             ranks = (rankdata(learned[:, j])[first] - 1) / (len(learned) - 1)
             scaled[:, j] = np.interp(given[:, j], values, ranks)
     return scaled
-
-
-def _tables(train: ArrayLike, rows: ArrayLike) -> tuple[Array, Array]:
-    learned, given = np.asarray(train, dtype=float), np.asarray(rows, dtype=float)
-    if learned.ndim != 2 or given.ndim != 2 or learned.shape[1] != given.shape[1] or not len(learned):
-        raise InvalidInput(
-            f"Scaling was given training rows of shape {learned.shape} and rows of shape {given.shape}; "
-            "give two tables with the same columns, the first one not empty."
-        )
-    return learned, given

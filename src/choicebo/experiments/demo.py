@@ -16,7 +16,6 @@ from choicebo.experiments.choosers import Chooser
 from choicebo.experiments.problems import Problem, problem
 from choicebo.optimizer import ChoiceOptimizer, ParetoOption
 from choicebo.pareto import non_dominated
-from choicebo.space import Real, Space
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,11 +46,11 @@ class Course:
     @property
     def found_values(self) -> Array:
         """True objective values of the Pareto set found: (n, 2)."""
-        return self.target.objectives(_points([each.option for each in self.found]))
+        return self.target.objectives(self.target.space.encode([each.option for each in self.found]))
 
     def by_chance(self, seed: int = 0) -> list[float]:
         """The same course for as many options spread evenly over the space, whatever the answers."""
-        values = self.target.objectives(_space(self.target).sobol(self.shown[-1], seed=seed))
+        values = self.target.objectives(self.target.space.sobol(self.shown[-1], seed=seed))
         return [self.target.log_hypervolume_difference(values[:count]) for count in self.shown]
 
 
@@ -71,14 +70,14 @@ def run(
         raise InvalidInput(f"answers is {answers}; give at least 1")
     target = problem(PROBLEM)
     person, rng = Chooser(target.objectives), np.random.default_rng(seed)
-    optimizer = ChoiceOptimizer(_space(target), latent_dim=target.n_objectives, seed=seed, **settings)
+    optimizer = ChoiceOptimizer(target.space, latent_dim=target.num_objectives, seed=seed, **settings)
     seen: dict[bytes, Array] = {}
     shown, differences = [], []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # dozens of fits; what counts is where they lead
         for number in range(1, answers + 1):
             query = optimizer.ask(progress=progress)
-            points = _points(query.options)
+            points = target.space.encode(query.options)
             optimizer.tell(query, person(points, rng))
             seen |= {point.tobytes(): value for point, value in zip(points, target.objectives(points), strict=True)}
             shown.append(len(seen))
@@ -131,11 +130,3 @@ def _draw_fronts(axes: Axes, course: Course) -> None:
     axes.set_ylabel(f"{OBJECTIVES[1]} (smaller is better)")
     axes.set_title("the person's objectives, which the model never saw", loc="left", fontsize=10)
     axes.legend(frameon=False)
-
-
-def _space(target: Problem) -> Space:
-    return Space([Real(f"x{i + 1}", 0.0, 1.0) for i in range(target.dim)])
-
-
-def _points(options: list[dict[str, Any]]) -> Array:
-    return np.array([list(option.values()) for option in options], dtype=np.float64)

@@ -5,15 +5,13 @@ from __future__ import annotations
 import base64
 import html
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from rich.table import Table
 from rich.text import Text
-
-from choicebo.errors import InvalidInput
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -57,8 +55,9 @@ class Document:
     def write(self, folder: Path, name: str = "report") -> tuple[Path, Path]:
         """Write ``name.md``, its pictures, and ``name.html``; gives the two paths."""
         folder.mkdir(parents=True, exist_ok=True)
-        for picture in self._pictures():
-            (folder / f"{picture.name}.png").write_bytes(picture.png())
+        for block in (block for section in self.sections for block in section.blocks):
+            if isinstance(block, Picture):
+                (folder / f"{block.name}.png").write_bytes(block.png())
         markdown, page = folder / f"{name}.md", folder / f"{name}.html"
         markdown.write_text(self.markdown(), encoding="utf-8")
         page.write_text(self.html(), encoding="utf-8")
@@ -82,15 +81,6 @@ class Document:
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
             f"<title>{html.escape(self.title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
         )
-
-    def _pictures(self) -> Iterator[Picture]:
-        names: set[str] = set()
-        for block in (block for section in self.sections for block in section.blocks):
-            if isinstance(block, Picture):
-                if block.name in names:
-                    raise InvalidInput(f"The report has two pictures called {block.name!r}; name them differently.")
-                names.add(block.name)
-                yield block
 
 
 _STYLE = (

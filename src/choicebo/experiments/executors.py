@@ -1,38 +1,42 @@
-"""Where cells are worked on: in this process, in several on this machine, or on a cluster."""
+"""Where trials are run: in this process, in several on this machine, or on a cluster.
+
+Several processes and a cluster are both a ``concurrent.futures.Executor``.
+"""
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import threading
 import time
 import traceback
-import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
-
-import joblib
 
 from choicebo._runtime import limit_blas_threads, one_blas_thread, threads
 from choicebo.errors import ChoiceboError, InvalidInput
-from choicebo.experiments.cells import Cell
+from choicebo.experiments.trials import Trial
 
-Work = Callable[[Cell], dict[str, Any]]
-"""What turns a cell into its result, as JSON values. It must be picklable unless all runs in this process."""
+Work = Callable[[Trial], dict[str, Any]]
+"""What turns a trial into its result, as JSON values. It must be picklable unless all runs in this process."""
 
 Outcomes = Generator["Outcome", None, None]
 
 _PATIENCE = "30s"
+_MOST_POOLS = 3
+"""So often processes are started, the first time and after one of them was killed."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a cell: a result, or the error that kept it from one."""
+    """What came of a trial: a result, or the error that kept it from one."""
 
-    cell: Cell
+    trial: Trial
     result: dict[str, Any] | None
     seconds: float
     error: str = ""
@@ -40,52 +44,95 @@ class Outcome:
     traceback: str = ""
 
 
-def attempt(work: Work, cell: Cell) -> Outcome:
-    """Work on a cell with one BLAS thread; an error is an outcome, so that it does not take other cells along."""
+def outcomes(work: Work, trials: Sequence[Trial], jobs: int = 1, cluster: str | None = None) -> Outcomes:
+    """What came of the trials, in the order in which they end.
+
+    Trials under way when a worker was killed are run again; on a cluster its scheduler sees to that.
+
+    Args:
+        work: What runs a trial.
+        trials: Those to be run.
+        jobs: Processes on this machine; 1 is this process itself.
+        cluster: Address of the dask scheduler to use instead.
+    """
+    if cluster is None and jobs == 1:
+        yield from (attempt(work, trial) for trial in trials)
+        return
+    missing = list(trials)
+    for pools_left in reversed(range(_MOST_POOLS)):
+        lost = []
+        with _processes(jobs) if cluster is None else _cluster(cluster) as executor:
+            with _ctrl_c_ignored():  # worker processes start with the first trials
+                futures = {executor.submit(attempt, work, trial): trial for trial in missing}
+            for future in as_completed(futures):
+                try:
+                    outcome: Outcome = future.result()
+                except Exception as error:  # of the executor: one of the work itself is an outcome
+                    if isinstance(error, BrokenProcessPool) and pools_left:
+                        lost.append(futures[future])
+                        continue
+                    outcome = _failed(futures[future], error, 0.0, repr(error))
+                yield outcome
+        if not lost:
+            return
+        missing = lost
+
+
+def attempt(work: Work, trial: Trial) -> Outcome:
+    """Run a trial with one BLAS thread; an error is an outcome, so that it does not take other trials along."""
     began = time.perf_counter()
     try:
         with one_blas_thread():
-            result = work(cell)
+            result = work(trial)
     except Exception as error:
-        return _failed(cell, error, time.perf_counter() - began, traceback.format_exc())
-    return Outcome(cell, result, time.perf_counter() - began)
+        return _failed(trial, error, time.perf_counter() - began, traceback.format_exc())
+    return Outcome(trial, result, time.perf_counter() - began)
 
 
-def in_this_process(work: Work, cells: Sequence[Cell]) -> Outcomes:
-    """One cell after the other."""
-    for cell in cells:
-        yield attempt(work, cell)
+def _failed(trial: Trial, error: BaseException, seconds: float, text: str) -> Outcome:
+    shown = str(error) if isinstance(error, ChoiceboError) else f"{type(error).__name__}: {error}"
+    return Outcome(trial, None, seconds, " ".join(shown.split()), text)
 
 
-def in_processes(work: Work, cells: Sequence[Cell], jobs: int) -> Outcomes:
-    """Several cells at once on this machine, in the order in which they end."""
+@contextmanager
+def _processes(jobs: int) -> Iterator[Executor]:
+    """Processes on this machine, which end with the block, whatever they are at."""
     limit_blas_threads()  # worker processes inherit the environment
-    # joblib replaces a worker that has grown; no cell is lost.
-    warnings.filterwarnings("ignore", "A worker stopped while some jobs were given", UserWarning)
-    pool = joblib.Parallel(
-        n_jobs=jobs,
-        backend="loky",
-        return_as="generator_unordered",
-        batch_size=1,
-        initializer=_begin_worker,
-        initargs=(os.getpid(), max(1, threads() // jobs)),
-    )
-    with _ctrl_c_ignored():  # the call starts the workers
-        outcomes = pool(joblib.delayed(attempt)(work, cell) for cell in cells)
+    others = set(multiprocessing.active_children())
+    context = multiprocessing.get_context("spawn")
+    executor = ProcessPoolExecutor(jobs, context, _begin_worker, (max(1, threads() // jobs),))
     try:
-        for outcome in outcomes:  # noqa: UP028 (`yield from` would close the pool itself, and not quietly)
-            yield outcome
+        yield executor
     finally:
-        with warnings.catch_warnings(action="ignore", category=UserWarning):  # that unfinished cells are given up
-            outcomes.close()
+        executor.shutdown(wait=False, cancel_futures=True)
+        for worker in set(multiprocessing.active_children()) - others:
+            worker.kill()
 
 
-def on_cluster(work: Work, cells: Sequence[Cell], address: str) -> Outcomes:
-    """On the workers of a dask scheduler, in the order in which they end.
+def _begin_worker(share: int) -> None:
+    """Use that many threads, and end with the process that started this one, even if that is killed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.environ["CHOICEBO_THREADS"] = str(share)
+    threading.Thread(target=_end_with_the_runner, daemon=True).start()
 
-    The scheduler gives the cells of a worker that dies to another one.
-    """
-    distributed = _distributed()
+
+def _end_with_the_runner() -> None:
+    runner = multiprocessing.parent_process()
+    assert runner is not None
+    runner.join()
+    os._exit(1)
+
+
+@contextmanager
+def _cluster(address: str) -> Iterator[Executor]:
+    """The workers of a dask scheduler."""
+    try:
+        import distributed
+    except ImportError:
+        raise InvalidInput(
+            "A cluster was asked for, but dask.distributed is not installed; "
+            "install it with pip install 'choicebo[dask]', or use --jobs on this machine."
+        ) from None
     try:
         client = distributed.Client(address, timeout=_PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
@@ -94,27 +141,11 @@ def on_cluster(work: Work, cells: Sequence[Cell], address: str) -> Outcomes:
             "and give its address, for example tcp://127.0.0.1:8786."
         ) from None
     with client:
-        futures = client.map(partial(attempt, work), cells, key=[cell.name for cell in cells], pure=False)
-        by_key = {future.key: cell for future, cell in zip(futures, cells, strict=True)}
+        executor = client.get_executor(pure=False)
         try:
-            for future in distributed.as_completed(futures, loop=client.loop):
-                lost = future.exception()  # an error of the work itself is an outcome; this is one of the cluster
-                yield future.result() if lost is None else _failed(by_key[future.key], lost, 0.0, repr(lost))
+            yield executor
         finally:
-            client.cancel(futures, force=True)
-
-
-def _begin_worker(runner: int, share: int) -> None:
-    """Use that many threads, and end soon after the process that started this one: joblib's workers would stay for ever."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a worker that joblib started later, instead of one that grew large
-    os.environ["CHOICEBO_THREADS"] = str(share)
-
-    def watch() -> None:
-        while os.getppid() == runner:
-            time.sleep(1.0)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
+            executor.shutdown(wait=False)
 
 
 @contextmanager
@@ -132,19 +163,3 @@ def _ctrl_c_ignored() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def _failed(cell: Cell, error: BaseException, seconds: float, text: str) -> Outcome:
-    shown = str(error) if isinstance(error, ChoiceboError) else f"{type(error).__name__}: {error}"
-    return Outcome(cell, None, seconds, " ".join(shown.split()), text)
-
-
-def _distributed() -> Any:
-    try:
-        import distributed
-    except ImportError:
-        raise InvalidInput(
-            "A cluster was asked for, but dask.distributed is not installed; "
-            "install it with pip install 'choicebo[dask]', or use --jobs on this machine."
-        ) from None
-    return distributed

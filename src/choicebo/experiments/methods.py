@@ -16,7 +16,8 @@ from scipy.stats import qmc
 
 from choicebo.errors import InvalidInput
 from choicebo.experiments import baselines
-from choicebo.experiments.cells import seed_of
+from choicebo.experiments.problems import unit_space
+from choicebo.experiments.trials import seed_of
 
 Array = NDArray[np.float64]
 
@@ -25,7 +26,8 @@ Array = NDArray[np.float64]
 class Setup:
     """What a method may know before its first question."""
 
-    n_objectives: int
+    latent_dim: int
+    """How many objectives the person has."""
     reference: Array
     """Reference point of the hypervolume, (n_o,)."""
     query_size: int
@@ -175,24 +177,23 @@ class Choices:
 
     def __init__(self, setup: Setup, **settings: Any) -> None:
         from choicebo.optimizer import ChoiceOptimizer
-        from choicebo.space import Real, Space
 
-        self._names = [f"x{i}" for i in range(setup.dim)]
+        self._space = unit_space(setup.dim)
         self._optimizer = ChoiceOptimizer(
-            Space([Real(name, 0.0, 1.0) for name in self._names]),
-            latent_dim=setup.n_objectives,
+            self._space,
+            latent_dim=setup.latent_dim,
             query_size=setup.query_size,
             seed=setup.seed,
             initial_queries=1,  # the choices that are given count as answers
             **settings,
         )
         for shown, kept in zip(setup.sets, setup.kept, strict=True):
-            self._optimizer.add([self._option(row) for row in setup.options[list(shown)]], list(kept))
+            self._optimizer.add(self._space.decode(setup.options[list(shown)]), list(kept))
 
     def ask(self) -> Array:
         """The options of the next question."""
         self._query = self._optimizer.ask()
-        return np.array([[option[name] for name in self._names] for option in self._query.options], dtype=float)
+        return self._space.encode(self._query.options)
 
     def tell(self, answer: Any) -> None:
         """Learn which were kept."""
@@ -202,9 +203,6 @@ class Choices:
         """Those of the optimiser, except its seed."""
         stored = self._optimizer.settings.to_dict()
         return {key: value for key, value in stored.items() if key != "seed"}
-
-    def _option(self, row: Array) -> dict[str, float]:
-        return dict(zip(self._names, row.tolist(), strict=True))
 
 
 _ALL = (

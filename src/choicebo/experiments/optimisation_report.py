@@ -1,4 +1,4 @@
-"""The optimisation experiment as tables and figures."""
+"""The optimisation experiment as a section of a report: tables and figures."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from rich.table import Table
 
 from choicebo import plots
 from choicebo.experiments import paper
-from choicebo.experiments.accuracy_report import Mean
-from choicebo.experiments.cells import Done
+from choicebo.experiments.document import Picture, Section
 from choicebo.experiments.methods import METHODS
+from choicebo.experiments.optimisation_trials import INITIAL_OPTIONS, INITIAL_SETS, QUERY_SIZE
 from choicebo.experiments.problems import PROBLEMS
+from choicebo.experiments.report_tables import Mean, new_table
+from choicebo.experiments.trials import FinishedTrial
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,51 +29,79 @@ PER_ITERATION, PER_OPTION = "log_hv_difference", "log_hv_difference_per_option"
 _COLOURS = dict(zip(METHODS, (*plots.PALETTE, "#999999"), strict=False))
 
 
-def curves(finished: Sequence[Done], measure: str = PER_ITERATION) -> dict[str, dict[str, Array]]:
+def section(finished: Sequence[FinishedTrial]) -> Section:
+    """How fast the methods approach the true Pareto front."""
+    duels = [duel_table(finished, measure) for measure in (PER_ITERATION, PER_OPTION)]
+    return Section(
+        "Bayesian optimisation",
+        [
+            f"Every method starts from the same {INITIAL_OPTIONS} random options of a repetition. Methods that see only "
+            f"choices are given the choices in {INITIAL_SETS} random sets of {QUERY_SIZE} of them and then ask about sets "
+            f"of {QUERY_SIZE}; oracles see the objectives' values. The difference is that between the hypervolume of the "
+            "true Pareto front and that of all options queried.",
+            final_table(finished),
+            *(duel for duel in duels if duel is not None),
+            Picture(
+                "bo",
+                figure(finished),
+                "log10 hypervolume difference against iterations: mean and standard error over repetitions.",
+            ),
+            Picture(
+                "bo-per-option",
+                figure(finished, PER_OPTION),
+                "The same against the number of new options evaluated.",
+            ),
+            time_table(finished),
+        ],
+    )
+
+
+def curves(finished: Sequence[FinishedTrial], measure: str = PER_ITERATION) -> dict[str, dict[str, Array]]:
     """By problem and method the curves of the repetitions, (repetitions, 1 + length), cut to the shortest."""
     found: dict[str, dict[str, Array]] = {}
-    for task in [name for name in PROBLEMS if any(done.cell.task == name for done in finished)]:
+    for task in [name for name in PROBLEMS if any(done.trial.task == name for done in finished)]:
         for name in METHODS:
-            rows = [d.result[measure] for d in finished if (d.cell.task, d.cell.method) == (task, name)]
+            rows = [d.result[measure] for d in finished if (d.trial.task, d.trial.method) == (task, name)]
             if rows:
                 shortest = min(map(len, rows))
                 found.setdefault(task, {})[name] = np.array([row[:shortest] for row in rows])
     return found
 
 
-def final_table(finished: Sequence[Done]) -> Table:
+def final_table(finished: Sequence[FinishedTrial]) -> Table:
     """Where the methods end: log10 hypervolume difference, mean ± standard error."""
     by_task = curves(finished)
     names = [name for name in METHODS if any(name in each for each in by_task.values())]
-    table = Table(title="log10 hypervolume difference after the last iteration", title_justify="left")
-    table.add_column("problem")
-    table.add_column("start", justify="right")
-    for name in names:
-        table.add_column(METHODS[name].label, justify="right")
+    table = new_table(
+        "log10 hypervolume difference after the last iteration",
+        ("problem", "start", *(METHODS[name].label for name in names)),
+        caption="Mean ± standard error (repetitions); smaller is better. Oracles see the objectives' values.",
+    )
     for task, each in by_task.items():
         start = np.concatenate([found[:, 0] for found in each.values()])
         ends = [f"{Mean.of(each[name][:, -1].tolist())} ({len(each[name])})" if name in each else "" for name in names]
         table.add_row(task, f"{start.mean():.3f}", *ends)
-    table.caption = "Mean ± standard error (repetitions); smaller is better. Oracles see the objectives' values."
-    table.caption_justify = "left"
     return table
 
 
-def duel_table(finished: Sequence[Done], measure: str = PER_ITERATION) -> Table | None:
+def duel_table(finished: Sequence[FinishedTrial], measure: str = PER_ITERATION) -> Table | None:
     """Methods that see only choices against Oracle-ParEGO, repetition by repetition; ``None`` if there are none.
 
     By iterations the ends are compared, however many new options a method showed on the way. By options both curves are
     read at the same number of different options: the shorter curve's, which is ParEGO's where it asks for an option again.
     """
-    found = {(d.cell.task, d.cell.method, d.cell.repetition): d.result[measure] for d in finished}
+    found = {(d.trial.task, d.trial.method, d.trial.repetition): d.result[measure] for d in finished}
     names = [m.name for m in METHODS.values() if not m.sees_values and any(m.name == key[1] for key in found)]
     equal = "iterations" if measure == PER_ITERATION else "new options"
     title = f"Difference to Oracle-ParEGO after equally many {equal} (negative: ahead of it)"
-    table = Table(title=title, title_justify="left")
-    table.add_column("problem")
-    for name in names:
-        table.add_column(METHODS[name].label, justify="right")
-    table.add_column("the paper's method")
+    caption = (
+        "Mean ± standard error of paired differences from the same start (repetitions). The paper prints curves only."
+    )
+    if measure == PER_OPTION:
+        caption += " Of each pair, both are taken where they had evaluated equally many different options."
+    headings = ("problem", *(METHODS[name].label for name in names), "the paper's method")
+    table = new_table(title, headings, caption=caption)
+    table.columns[-1].justify = "left"
     for task in PROBLEMS:
         row = []
         for name in names:
@@ -83,12 +113,6 @@ def duel_table(finished: Sequence[Done], measure: str = PER_ITERATION) -> Table 
             row.append(f"{Mean.of(pairs)} ({len(pairs)})" if pairs else "")
         if any(row):
             table.add_row(task, *row, paper.OPTIMISATION[task])
-    table.caption = (
-        "Mean ± standard error of paired differences from the same start (repetitions). The paper prints curves only."
-    )
-    if measure == PER_OPTION:
-        table.caption += " Of each pair, both are taken where they had evaluated equally many different options."
-    table.caption_justify = "left"
     return table if table.row_count else None
 
 
@@ -98,14 +122,12 @@ def _difference(ours: Sequence[float], theirs: Sequence[float]) -> float:
     return float(ours[last] - theirs[last])
 
 
-def time_table(finished: Sequence[Done]) -> Table:
+def time_table(finished: Sequence[FinishedTrial]) -> Table:
     """What one iteration costs: fits and the search for the next question."""
-    table = Table(title="Seconds per iteration", title_justify="left")
-    table.add_column("method")
-    for heading in ("median", "95 %", "new options per iteration", "minutes per repetition"):
-        table.add_column(heading, justify="right")
+    headings = ("method", "median", "95 %", "new options per iteration", "minutes per repetition")
+    table = new_table("Seconds per iteration", headings)
     for name, method in METHODS.items():
-        group = [done for done in finished if done.cell.method == name]
+        group = [done for done in finished if done.trial.method == name]
         if group:
             seconds = np.concatenate([done.result["seconds"] for done in group])
             new = np.concatenate([done.result["new_options"] for done in group])
@@ -119,7 +141,7 @@ def time_table(finished: Sequence[Done]) -> Table:
     return table
 
 
-def figure(finished: Sequence[Done], measure: str = PER_ITERATION) -> Figure:
+def figure(finished: Sequence[FinishedTrial], measure: str = PER_ITERATION) -> Figure:
     """Mean and standard error of the curves, a panel for each problem."""
     by_task = curves(finished, measure)
     columns = min(3, len(by_task))

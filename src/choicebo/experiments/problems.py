@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from choicebo.errors import InvalidInput
 from choicebo.pareto import hypervolume
+from choicebo.space import Real, Space
 
 Array = NDArray[np.float64]
 
@@ -35,7 +36,7 @@ class Problem:
 
     name: str
     dim: int
-    n_objectives: int
+    num_objectives: int
     bounds: tuple[tuple[float, float], ...]
     """Lower and upper end of each input of ``minimised``; the unit cube is stretched to it."""
     reference: tuple[float, ...]
@@ -45,27 +46,15 @@ class Problem:
     hypervolume_error: float
     """How far the true value may lie from ``front_hypervolume``; smaller differences mean nothing."""
     minimised: Callable[[Array], Array]
-    """The published functions: inputs within ``bounds`` (n, dim) -> values to minimise (n, n_objectives)."""
+    """The published functions: inputs within ``bounds`` (n, dim) -> values to minimise (n, num_objectives)."""
 
-    def __post_init__(self) -> None:
-        if len(self.bounds) != self.dim or any(not low < high for low, high in self.bounds):
-            raise InvalidInput(
-                f"Problem {self.name!r} has bounds {self.bounds}; "
-                f"give one (lower, upper) with lower < upper for each of its {self.dim} inputs."
-            )
-        if len(self.reference) != self.n_objectives:
-            raise InvalidInput(
-                f"Problem {self.name!r} has {self.n_objectives} objectives but a reference point of "
-                f"{len(self.reference)} numbers; give one number per objective."
-            )
-        if not (self.front_hypervolume > 0 and self.hypervolume_error > 0):
-            raise InvalidInput(
-                f"Problem {self.name!r} has front_hypervolume {self.front_hypervolume} and hypervolume_error "
-                f"{self.hypervolume_error}; both must be positive."
-            )
+    @property
+    def space(self) -> Space:
+        """The unit cube as a space of inputs x1, x2, ..."""
+        return unit_space(self.dim)
 
     def objectives(self, U: ArrayLike) -> Array:
-        """Values to be maximised (n, n_objectives) at options of the unit cube, U: (n, dim).
+        """Values to be maximised (n, num_objectives) at options of the unit cube, U: (n, dim).
 
         >>> problem("kursawe").objectives([[0.5, 0.5, 0.5]]).tolist()
         [[20.0, -0.0]]
@@ -85,7 +74,7 @@ class Problem:
         return -self.minimised(low + np.clip(options, 0.0, 1.0) * (high - low))
 
     def log_hypervolume_difference(self, values: ArrayLike) -> float:
-        """log10 of the hypervolume that the non-dominated rows of ``values`` (n, n_objectives) still miss.
+        """log10 of the hypervolume that the non-dominated rows of ``values`` (n, num_objectives) still miss.
 
         Differences below ``hypervolume_error``, the accuracy of the true front's hypervolume, count as that.
 
@@ -93,13 +82,18 @@ class Problem:
         2.0816
         """
         points = np.asarray(values, dtype=float)
-        if points.ndim != 2 or points.shape[1] != self.n_objectives or not np.all(np.isfinite(points)):
+        if points.ndim != 2 or points.shape[1] != self.num_objectives or not np.all(np.isfinite(points)):
             raise InvalidInput(
                 f"Problem {self.name!r} was given values of shape {points.shape}; "
-                f"give finite objective values as rows, shape (n, {self.n_objectives})."
+                f"give finite objective values as rows, shape (n, {self.num_objectives})."
             )
         attained = hypervolume(points, np.array(self.reference)) if len(points) else 0.0
         return float(np.log10(max(self.front_hypervolume - attained, self.hypervolume_error)))
+
+
+def unit_space(dim: int) -> Space:
+    """A space whose options ``x1, x2, ...`` are the points of the unit cube."""
+    return Space([Real(f"x{i + 1}", 0.0, 1.0) for i in range(dim)])
 
 
 def _branin_currin(x: Array) -> Array:
@@ -176,7 +170,7 @@ PROBLEMS: dict[str, Problem] = {each.name: each for each in _ALL}
 def problem(name: str) -> Problem:
     """The benchmark of that name; ``PROBLEMS`` lists them.
 
-    >>> problem("vehicle-safety").n_objectives
+    >>> problem("vehicle-safety").num_objectives
     3
     """
     try:

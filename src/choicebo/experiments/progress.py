@@ -3,36 +3,36 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from statistics import fmean
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from choicebo.cli import output
-from choicebo.experiments.cells import Cell, Done
 from choicebo.experiments.executors import Outcome
+from choicebo.experiments.trials import FinishedTrial, Trial
 
 
 class Forecast:
-    """Seconds that the missing cells will take, from those of the finished ones.
+    """Seconds that the missing trials will take, from those of the finished ones.
 
-    Methods and tasks differ by orders of magnitude, so a cell is expected to take as long as those of the same task and
-    method did, failing that those of the same method; nothing is said before every method has finished a cell.
+    Methods and tasks differ by orders of magnitude, so a trial is expected to take as long as those of the same task and
+    method did, failing that those of the same method; nothing is said before every method has finished a trial.
     """
 
-    def __init__(self, finished: Sequence[Done], missing: Sequence[Cell], workers: int = 1) -> None:
+    def __init__(self, finished: Sequence[FinishedTrial], missing: Sequence[Trial], workers: int = 1) -> None:
         self._workers = max(workers, 1)
-        self._missing = Counter(_kind(cell) for cell in missing)
+        self._missing = Counter(_kind(trial) for trial in missing)
         self._seconds: dict[tuple[str, ...], list[float]] = {}
-        for done in finished:
-            self._learn(done.cell, done.seconds)
+        for each in finished:
+            self._learn(each.trial, each.seconds)
 
-    def ended(self, cell: Cell, seconds: float | None) -> None:
-        """A missing cell has ended; ``None`` if it failed."""
-        self._missing[_kind(cell)] -= 1
+    def ended(self, trial: Trial, seconds: float | None) -> None:
+        """A missing trial has ended; ``None`` if it failed."""
+        self._missing[_kind(trial)] -= 1
         if seconds is not None:
-            self._learn(cell, seconds)
+            self._learn(trial, seconds)
 
     def seconds_left(self) -> float | None:
         """``None`` while nothing is known."""
@@ -41,17 +41,17 @@ class Forecast:
             return None
         return sum(n * self._expected(*kind) for kind, n in waiting.items()) / self._workers
 
-    def _learn(self, cell: Cell, seconds: float) -> None:
-        task, method = _kind(cell)
+    def _learn(self, trial: Trial, seconds: float) -> None:
+        task, method = _kind(trial)
         for key in ((task, method), (method,)):
             self._seconds.setdefault(key, []).append(seconds)
 
     def _expected(self, task: str, method: str) -> float:
-        return fmean(next(self._seconds[key] for key in ((task, method), (method,)) if key in self._seconds))
+        return fmean(self._seconds.get((task, method)) or self._seconds[method,])
 
 
-def _kind(cell: Cell) -> tuple[str, str]:
-    return f"{cell.task} {sorted(cell.settings.items())}", cell.method
+def _kind(trial: Trial) -> tuple[str, str]:
+    return f"{trial.task} {sorted(trial.settings.items())}", trial.method
 
 
 def in_words(seconds: float | None) -> str:
@@ -68,49 +68,26 @@ def in_words(seconds: float | None) -> str:
     return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d} min"
 
 
-class Display:
-    """A bar on a terminal; elsewhere one line for each finished cell."""
-
-    def __init__(self, description: str, bar: Progress) -> None:
-        self._description, self._bar = description, bar
-        self._task: TaskID | None = None
-        self._forecast = Forecast((), ())
-        self._total = self._ended = 0
-
-    def begin(self, finished: Sequence[Done], missing: Sequence[Cell], workers: int) -> None:
-        """Show how much is there already."""
-        self._forecast = Forecast(finished, missing, workers)
-        self._total, self._ended = len(finished) + len(missing), len(finished)
-        self._task = self._bar.add_task(self._description, total=self._total, completed=self._ended, left=self._left())
-
-    def advance(self, outcome: Outcome) -> None:
-        """Count one cell more."""
-        self._ended += 1
-        self._forecast.ended(outcome.cell, outcome.seconds if outcome.result is not None else None)
-        if self._task is not None:
-            self._bar.update(self._task, completed=self._ended, left=self._left())
-        if not self._bar.console.is_terminal:
-            how = f"{outcome.seconds:.1f} s" if outcome.result is not None else f"failed: {outcome.error}"
-            self._bar.console.print(
-                f"{self._ended}/{self._total} {outcome.cell.name}: {how}; left: {self._left()}",
-                soft_wrap=True,
-                markup=False,
-                highlight=False,
-            )
-
-    def _left(self) -> str:
-        return in_words(self._forecast.seconds_left())
-
-
 @contextmanager
-def display(description: str) -> Iterator[Display]:
-    """A display on stderr."""
-    console = output.notes()
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("left: {task.fields[left]}"),
-    )
+def shown(
+    experiment: str, finished: Sequence[FinishedTrial], missing: Sequence[Trial], workers: int
+) -> Iterator[Callable[[Outcome], None]]:
+    """A bar on stderr if that is a terminal, else one line for each trial; call what it gives after each trial."""
+    forecast, console, total = Forecast(finished, missing, workers), output.notes(), len(finished) + len(missing)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[left]}"))
+
+    def left() -> str:
+        return f"left: {in_words(forecast.seconds_left())}"
+
     with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
-        yield Display(description, bar)
+        task = bar.add_task(experiment, total=total, completed=len(finished), left=left())
+
+        def ended(outcome: Outcome) -> None:
+            forecast.ended(outcome.trial, outcome.seconds if outcome.result is not None else None)
+            bar.update(task, advance=1, left=left())
+            if not console.is_terminal:
+                how = f"{outcome.seconds:.1f} s" if outcome.result is not None else f"failed: {outcome.error}"
+                line = f"{bar.tasks[task].completed:.0f}/{total} {outcome.trial.name}: {how}; {left()}"
+                console.print(line, soft_wrap=True, markup=False, highlight=False)
+
+        yield ended

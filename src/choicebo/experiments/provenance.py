@@ -1,17 +1,26 @@
-"""With what, where and when a result was made; every JSON report carries it."""
+"""With what, where and when results were made; every report ends with it."""
 
 from __future__ import annotations
 
 import os
 import platform
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
+from statistics import median
 from typing import Any
 
 from choicebo import __version__
+from choicebo.experiments.document import Section
+from choicebo.experiments.progress import in_words
+from choicebo.experiments.report_tables import new_table
+from choicebo.experiments.trials import FinishedTrial, Trial
 
 _PACKAGES = ("numba", "llvmlite", "numpy", "scipy", "moocore")
 _OPTIONAL = ("torch", "gpytorch", "botorch", "distributed")
+
+Grids = Mapping[str, tuple[Sequence[Trial], Sequence[FinishedTrial]]]
+"""By experiment, the trials that were to be run and those that are finished."""
 
 
 def provenance() -> dict[str, Any]:
@@ -30,6 +39,31 @@ def provenance() -> dict[str, Any]:
         },
         "machine": {"system": platform.system(), "processor": platform.machine(), "cores": os.cpu_count()},
     }
+
+
+def provenance_section(settings: Mapping[str, Any], grids: Grids) -> Section:
+    """Settings, versions and the time of each method."""
+    made = provenance()
+    machine = made["machine"]
+    facts = new_table("Settings and versions", ("what", "value"), words=2)
+    rows = {
+        "date": made["date"],
+        "machine": f"{machine['system']} {machine['processor']}, {machine['cores']} cores",
+        **settings,
+        **made["versions"],
+    }
+    for key, value in rows.items():
+        facts.add_row(key, str(value).replace("[", "\\["))
+    headings = ("experiment", "method", "trials finished", "median time of a trial", "all together")
+    steps = new_table("Time per step", headings, words=2)
+    for experiment, (grid, finished) in grids.items():
+        for method in dict.fromkeys(trial.method for trial in grid):
+            wanted = sum(trial.method == method for trial in grid)
+            seconds = [each.seconds for each in finished if each.trial.method == method]
+            if seconds:
+                count, middle = f"{len(seconds)} of {wanted}", f"{median(seconds):.1f} s"
+                steps.add_row(experiment, method, count, middle, in_words(sum(seconds)))
+    return Section("How it was made", [facts, steps])
 
 
 def _installed(name: str) -> str | None:

@@ -18,8 +18,9 @@ from choicebo.cli import output
 from choicebo.errors import DataError
 
 if TYPE_CHECKING:
-    from choicebo.experiments.cells import Cell, Done
     from choicebo.experiments.document import Section
+    from choicebo.experiments.executors import Work
+    from choicebo.experiments.trials import FinishedTrial, Trial
 
 app = typer.Typer(help="Run the paper's experiments: our figures beside the paper's.", no_args_is_help=True)
 
@@ -60,64 +61,61 @@ class Run:
         self.settings: dict[str, Any] = {"full": full}
         self._jobs, self._cluster, self._stored = jobs, cluster, stored
         self._sections: list[Section] = []
-        self._grids: dict[str, tuple[Sequence[Cell], Sequence[Done]]] = {}
+        self._grids: dict[str, tuple[Sequence[Trial], Sequence[FinishedTrial]]] = {}
 
-    def cells(self, experiment: str, grid: Sequence[Cell], work: Callable[[Cell], dict[str, Any]]) -> list[Done]:
-        """The results of a grid, worked on unless they are stored already, or unless only those are asked for."""
-        from choicebo.experiments.progress import display
-        from choicebo.experiments.results import ResultFile
-        from choicebo.experiments.runner import run
-
-        require_writable(self.out)
-        file = ResultFile(self.out / f"{experiment}.jsonl")
-        if self._stored:
-            finished = file.of(grid)
-            self._grids[experiment] = grid, finished
-            return finished
-        try:
-            with display(experiment) as watcher:
-                finished = run(grid, work, file, jobs=self._jobs, cluster=self._cluster, watcher=watcher)
-        except KeyboardInterrupt:
-            output.warn(
-                f"{len(file.of(grid))} of {len(grid)} cells are stored in {file.path}; the same command goes on."
-            )
-            raise
-        self._grids[experiment] = grid, finished
-        return finished
-
-    def add(self, section: Section) -> None:
-        """Print the tables of a section, and put it into the report."""
+    def add(self, trials: Sequence[Trial], work: Work, section: Callable[[Sequence[FinishedTrial]], Section]) -> None:
+        """Run the trials of an experiment, print the tables of its section, and put that into the report."""
         from rich.table import Table
 
-        for block in section.blocks:
-            if isinstance(block, Table):
-                output.results().print(block)
-        self._sections.append(section)
+        require_writable(self.out)
+        finished = self._finished(trials, work)
+        self._grids[trials[0].experiment] = trials, finished
+        if finished:
+            self._sections.append(section(finished))
+            for block in self._sections[-1].blocks:
+                if isinstance(block, Table):
+                    output.results().print(block)
+
+    def _finished(self, trials: Sequence[Trial], work: Work) -> list[FinishedTrial]:
+        """Their results; those that are not stored are worked on, unless only those are asked for."""
+        from choicebo.experiments import progress, runner
+        from choicebo.experiments.result_file import ResultFile
+
+        experiment = trials[0].experiment
+        file = ResultFile(self.out / f"{experiment}.jsonl")
+        if self._stored:
+            return file.of(trials)
+        try:
+            with progress.shown(experiment, file.of(trials), file.missing(trials), self._jobs) as ended:
+                return runner.run(trials, work, file, jobs=self._jobs, cluster=self._cluster, ended=ended)
+        except KeyboardInterrupt:
+            stored = len(file.of(trials))
+            output.warn(f"{stored} of {len(trials)} trials are stored in {file.path}; the same command goes on.")
+            raise
 
     def report(self, name: str) -> None:
         """Write what was added."""
         from choicebo.experiments.document import Document
-        from choicebo.experiments.provenance import provenance
-        from choicebo.experiments.sections import settings_section
+        from choicebo.experiments.provenance import provenance_section
 
         if not self._sections:
             raise DataError(f"{self.out} holds no results of this experiment; leave --stored out to run it.")
-        last = settings_section(self.settings, provenance(), self._grids)
+        last = provenance_section(self.settings, self._grids)
         title = f"choicebo reproduces the paper: {name}" if name != "report" else "choicebo reproduces the paper"
         markdown, page = Document(title, [*self._sections, last]).write(self.out, name)
         output.results().print(f"Report: [bold]{page}[/bold] and [bold]{markdown}[/bold]")
 
 
-Work = TypeVar("Work", bound=Callable[..., None])
+Experiment = TypeVar("Experiment", bound=Callable[..., None])
 
 
-def experiment(name: str, report: str | None = None) -> Callable[[Work], Work]:
+def experiment(name: str, report: str | None = None) -> Callable[[Experiment], Experiment]:
     """Make a command of a function that takes a run: its options are those of :class:`Run` and the function's own.
 
     Of both, those that may be given by position come first, as in any signature.
     """
 
-    def add(work: Work) -> Work:
+    def add(work: Experiment) -> Experiment:
         shared = signature(Run, eval_str=True).parameters
         _, *own = signature(work, eval_str=True).parameters.values()
         options = sorted([*shared.values(), *own], key=lambda option: option.kind)
@@ -137,72 +135,47 @@ def experiment(name: str, report: str | None = None) -> Callable[[Work], Work]:
 @experiment("toy")
 def toy(run: Run, *, seed: Seed = 0) -> None:
     """Accuracy on the toy function with 100 and 300 choices, and the posterior figure."""
-    from choicebo.experiments import accuracy, accuracy_cells, accuracy_report, sections
-    from choicebo.experiments.provenance import provenance
+    from choicebo.experiments import accuracy_report, accuracy_trials
 
     run.settings |= {"first seed": seed}
     seeds = range(seed, seed + (FULL_REPETITIONS if run.full else QUICK_REPETITIONS))
-    finished = run.cells("toy", accuracy_cells.toy_cells(seeds), accuracy_cells.run_toy_cell)
-    if not finished:
-        return
-    results = accuracy_cells.found(finished)
-    settings = {"experiment": "toy", "full": run.full, "seeds": list(seeds), "set_size": 3}
-    settings["test_sets"] = accuracy.TOY_TEST_SETS
-    accuracy_report.write_json(
-        run.out / "toy.json", settings, results.scores, results.ceilings, provenance(), results.peers
-    )
-    run.add(sections.toy_section(finished))
+    run.add(accuracy_trials.toy_trials(seeds), accuracy_trials.run_toy_trial, accuracy_report.toy_section)
 
 
 @experiment("real")
 def real(run: Run, data: Data = None, *, seed: Seed = 0, splits: Splits = 1, scaling: Scaling = "min-max") -> None:
     """Accuracy on the paper's real data sets, 5-fold cross-validation with 100 and 300 choices."""
-    from choicebo.experiments import accuracy, accuracy_cells, accuracy_report, datasets, sections
-    from choicebo.experiments.provenance import provenance
+    from choicebo.experiments import accuracy_report, accuracy_trials, datasets
 
     run.settings |= {"first seed": seed, "splits": splits, "scaling": scaling}
     folder = _data_folder(data, run.full)
-    names = FULL_SETS if run.full else QUICK_SETS
-    sets = {name: datasets.real_data(name, folder) for name in names}
-    grid = accuracy_cells.real_cells(names, scaling, range(seed, seed + splits), more=run.full)
-    finished = run.cells("real", grid, partial(accuracy_cells.run_real_cell, sets=sets))
-    if not finished:
-        return
-    results = accuracy_cells.found(finished)
-    columns = {
-        each.name: {"inputs": each.input_names, "outputs": each.output_names, "signs": each.signs}
-        for each in sets.values()
-    }
-    settings = {"experiment": "real", "full": run.full, "seed": seed, "splits": splits}
-    settings |= {"folds": accuracy.N_FOLDS, "set_size": 3}
-    settings |= {"test_sets": accuracy.REAL_TEST_SETS, "scaling": scaling, "columns": columns}
-    accuracy_report.write_json(
-        run.out / "real.json", settings, results.scores, results.ceilings, provenance(), results.peers
+    sets = {name: datasets.real_data(name, folder) for name in (FULL_SETS if run.full else QUICK_SETS)}
+    run.add(
+        accuracy_trials.real_trials(list(sets), scaling, range(seed, seed + splits), more=run.full),
+        partial(accuracy_trials.run_real_trial, sets=sets),
+        partial(accuracy_report.real_section, sets=list(sets.values()), scaling=scaling),
     )
-    run.add(sections.real_section(finished, list(sets.values()), scaling))
 
 
 @experiment("dimension")
 def dimension(run: Run, *, seed: Seed = 0) -> None:
     """How many hidden objectives there are: leave-one-out scores, test accuracies and what is selected."""
-    from choicebo.experiments import dimension as selection
-    from choicebo.experiments import dimension_report
+    from choicebo.experiments import latent_dim_report, latent_dim_trials
 
     run.settings |= {"first seed": seed}
-    grid = selection.cells(selection.FULL if run.full else selection.QUICK, seed)
-    if finished := run.cells(selection.EXPERIMENT, grid, selection.run_cell):
-        run.add(dimension_report.section(finished))
+    protocol = latent_dim_trials.FULL if run.full else latent_dim_trials.QUICK
+    run.add(latent_dim_trials.trials(protocol, seed), latent_dim_trials.run_trial, latent_dim_report.section)
 
 
 @experiment("stopping")
 def stopping(run: Run, *, seed: Seed = 0) -> None:
     """Whether the advice to stop is calibrated, on simulated studies."""
-    from choicebo.experiments import stopping as studies
+    from choicebo.experiments import stopping_trials
 
     run.settings |= {"first seed": seed}
-    grid = studies.cells(*(studies.FULL if run.full else studies.QUICK), seed=seed)
-    if finished := run.cells(studies.EXPERIMENT, grid, studies.run_cell):
-        run.add(studies.section(finished))
+    studies, questions = stopping_trials.FULL if run.full else stopping_trials.QUICK
+    trials = stopping_trials.trials(studies, questions, seed)
+    run.add(trials, stopping_trials.run_trial, stopping_trials.section)
 
 
 @experiment("bo")
@@ -223,10 +196,10 @@ def bo(
     """Bayesian optimisation of six benchmarks: log hypervolume difference against iterations."""
     from dataclasses import replace
 
-    from choicebo.experiments import baselines, optimisation, sections
+    from choicebo.experiments import baselines, optimisation_report, optimisation_trials
     from choicebo.experiments.methods import METHODS
 
-    protocol = optimisation.FULL if run.full else optimisation.QUICK
+    protocol = optimisation_trials.FULL if run.full else optimisation_trials.QUICK
     chosen = _names(methods)
     if not chosen and not baselines.installed():
         chosen = tuple(name for name in protocol.methods if not METHODS[name].needs_botorch)
@@ -237,8 +210,7 @@ def bo(
     changes |= {"repetitions": repetitions, "iterations": iterations}
     protocol = replace(protocol, **{key: value for key, value in changes.items() if value})
     run.settings |= {"bo, " + key: value for key, value in vars(protocol).items()}
-    if finished := run.cells("bo", optimisation.cells(protocol), optimisation.run_cell):
-        run.add(sections.optimisation_section(finished))
+    run.add(optimisation_trials.trials(protocol), optimisation_trials.run_trial, optimisation_report.section)
 
 
 @experiment("all", report="report")

@@ -36,8 +36,6 @@ class ToyData:
     """Objectives without noise at ``inputs``, (n_inputs, n_o)."""
     noisy: Array
     """Objectives with noise at ``inputs``, (n_inputs, n_o): every choice is their Pareto set."""
-    train_indices: NDArray[np.intp]
-    """Training sets as indices into ``inputs``, (n_choices, set_size)."""
     test_indices: NDArray[np.intp]
     """Test sets as indices into ``inputs``, (n_test, set_size)."""
 
@@ -78,6 +76,5 @@ def toy_dataset(
         inputs=inputs,
         exact=exact,
         noisy=noisy,
-        train_indices=train,
         test_indices=test,
     )

@@ -20,9 +20,9 @@ def aligned_orders(latent: Array, reference: Array | None = None) -> NDArray[np.
     >>> aligned_orders(np.stack([one, one[:, ::-1]]), one).tolist()
     [[0, 1], [1, 0]]
     """
-    n_e = latent.shape[2]
-    orders = np.tile(np.arange(n_e), (len(latent), 1))
-    if n_e == 1:
+    latent_dim = latent.shape[2]
+    orders = np.tile(np.arange(latent_dim), (len(latent), 1))
+    if latent_dim == 1:
         return orders
     target = latent[len(latent) // 2] if reference is None else reference
     for _ in range(1 if reference is not None else _SWEEPS):

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from choicebo.choices import Choice, ChoiceData
 from choicebo.model.choice_table import choice_table, subset_of_code
+from choicebo.model.draws import rows_in
 from choicebo.model.loo import smoothed_weights
 from choicebo.model.posterior import Posterior
 
@@ -63,12 +64,11 @@ def expectations(posterior: Posterior) -> list[Expectation]:
     latent = posterior.sample(posterior.options, draws=chains * draws)
     # The posterior hands out its draws across the chains, the weights have one chain after the other.
     weights = np.exp(log_weights).reshape(-1, chains, draws).swapaxes(1, 2).reshape(len(log_weights), -1)
-    row = {tuple(option): at for at, option in enumerate(posterior.options)}
-    place = [row.get(tuple(option), -1) for option in posterior.data.X]
+    place = rows_in(posterior.options, posterior.data.X)
     found = []
     for number, choice in enumerate(posterior.data.choices):
         if len(choice.shown) <= LARGEST_TABLE:
-            values = latent[:, [place[i] for i in choice.shown]]
+            values = latent[:, place[list(choice.shown)]]
             found.append(_expectation(number, choice, values, posterior.spec.lapse, weights[number]))
     return found
 

@@ -14,12 +14,13 @@ from choicebo.plots.insight import (
     stopping_course,
     surprise_marks,
 )
-from choicebo.plots.latent import draw_latent, evidence_trace, latent_against_input, matching_order
+from choicebo.plots.latent import draw_bands, draw_latent, evidence_trace, latent_against_input, matching_order
 
 __all__ = [
     "PALETTE",
     "Units",
     "dimension_scores",
+    "draw_bands",
     "draw_latent",
     "driver_bars",
     "effect_curves",

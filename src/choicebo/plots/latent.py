@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from choicebo.errors import InvalidInput
 from choicebo.plots.figure import PALETTE, Array, Units, in_units, new_figure
@@ -52,25 +53,39 @@ def draw_latent(
     points: int = 400,
 ) -> None:
     """Draw what :func:`latent_against_input` shows on axes that exist already."""
-    n_e, dim = posterior.latent_dim, posterior.options.shape[1]
-    names = list(labels) if labels is not None else [f"latent function {d + 1}" for d in range(n_e)]
-    dimensions = list(order) if order is not None else list(range(n_e))
+    latent_dim, dim = posterior.latent_dim, posterior.options.shape[1]
+    names = list(labels) if labels is not None else [f"latent function {d + 1}" for d in range(latent_dim)]
+    dimensions = list(order) if order is not None else list(range(latent_dim))
     _check(posterior, x_range, names, column, dimensions)
     along = np.linspace(*x_range, points)
     X = np.full((points, dim), 0.5)
     X[:, column] = along
-    summary = posterior.latent(X)
-    x = in_units(along, x_of_unit)
-    for place, (d, name) in enumerate(zip(dimensions, names, strict=True)):
-        colour = PALETTE[place % len(PALETTE)]
-        axes.fill_between(x, summary.lower[:, d], summary.upper[:, d], color=colour, alpha=0.2, linewidth=0)
-        axes.plot(x, summary.mean[:, d], color=colour, linewidth=1.8, label=name)
+    mean, lower, upper = (values.T[dimensions] for values in posterior.latent(X))
     shown = posterior.options[:, column]
     inside = shown[(shown >= x_range[0]) & (shown <= x_range[1])]
+    draw_bands(axes, in_units(along, x_of_unit), mean, lower, upper, names, in_units(inside, x_of_unit))
+    axes.set_xlabel(input_name)
+
+
+def draw_bands(
+    axes: Axes,
+    x: Array,
+    mean: ArrayLike,
+    lower: ArrayLike,
+    upper: ArrayLike,
+    names: Sequence[str],
+    options: ArrayLike,
+) -> None:
+    """Draw latent functions with their bands, each ``(latent_dim, points)`` over ``x: (points,)``, and ticks at the options."""
+    each = zip(np.asarray(mean), np.asarray(lower), np.asarray(upper), names, strict=True)
+    for place, (middle, low, high, name) in enumerate(each):
+        colour = PALETTE[place % len(PALETTE)]
+        axes.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0)
+        axes.plot(x, middle, color=colour, linewidth=1.8, label=name)
     # In the axes' own height, so that the ticks stay at the bottom whatever the functions do.
     axes.plot(
-        in_units(inside, x_of_unit),
-        np.full(len(inside), 0.015),
+        options,
+        np.full(np.shape(options), 0.015),
         "|",
         color="0.35",
         markersize=5,
@@ -79,7 +94,7 @@ def draw_latent(
         label="_options shown",
     )
     axes.margins(x=0)
-    axes.set_xlabel(input_name)
+    axes.set_xlabel("x")
     axes.set_ylabel("latent value (noise = 1)")
 
 
@@ -89,14 +104,9 @@ def matching_order(posterior: Posterior, X: Array, values: Array) -> list[int]:
     For pictures beside the truth: the numbering of the latent dimensions is arbitrary. Dimensions without a
     partner come last.
     """
-    from scipy.optimize import linear_sum_assignment
+    from choicebo.insight.alignment import order_like
 
-    mean = posterior.latent(X).mean
-    n_o = values.shape[1]
-    likeness = np.corrcoef(values.T, mean.T)[:n_o, n_o:]
-    known, latent = linear_sum_assignment(-np.nan_to_num(likeness))
-    paired = [int(latent[k]) for k in np.argsort(known)]
-    return paired + [d for d in range(posterior.latent_dim) if d not in paired]
+    return [int(d) for d in order_like(posterior.latent(X).mean, values)]
 
 
 def evidence_trace(posterior: Posterior) -> Figure:
@@ -116,12 +126,12 @@ def evidence_trace(posterior: Posterior) -> Figure:
 def _check(
     posterior: Posterior, x_range: tuple[float, float], names: list[str], column: int, dimensions: list[int]
 ) -> None:
-    n_e, dim = posterior.latent_dim, posterior.options.shape[1]
+    latent_dim, dim = posterior.latent_dim, posterior.options.shape[1]
     if not 0 <= column < dim:
         raise InvalidInput(f"column must be from 0 to {dim - 1}, the inputs of the options; got {column}")
     if not x_range[0] < x_range[1]:
         raise InvalidInput(f"x_range must be (low, high) with low < high in the unit interval, got {x_range}")
-    if sorted(dimensions) != list(range(n_e)):
-        raise InvalidInput(f"order must name each of the {n_e} latent dimensions once, got {dimensions}")
-    if len(names) != n_e:
-        raise InvalidInput(f"labels must be {n_e} names, one for each latent function, got {names}")
+    if sorted(dimensions) != list(range(latent_dim)):
+        raise InvalidInput(f"order must name each of the {latent_dim} latent dimensions once, got {dimensions}")
+    if len(names) != latent_dim:
+        raise InvalidInput(f"labels must be {latent_dim} names, one for each latent function, got {names}")

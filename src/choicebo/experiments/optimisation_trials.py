@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from choicebo.errors import ConvergenceWarning, InvalidInput
-from choicebo.experiments.cells import Cell, seed_of
 from choicebo.experiments.choosers import Chooser, random_sets
 from choicebo.experiments.methods import METHODS, Setup, method
 from choicebo.experiments.problems import PROBLEMS, Problem, problem
+from choicebo.experiments.trials import Trial, seed_of
 
 Array = NDArray[np.float64]
 
@@ -56,35 +56,35 @@ FULL = Protocol(tuple(PROBLEMS), tuple(METHODS), iterations=80, repetitions=15)
 QUICK = Protocol(("branin-currin", "zdt2"), ("default", "parego", "sobol"), iterations=10, repetitions=2)
 
 
-def cells(protocol: Protocol) -> list[Cell]:
+def trials(protocol: Protocol) -> list[Trial]:
     """The grid, repetition by repetition, so that a run that is stopped leaves all methods with about as many.
 
-    >>> [cell.name for cell in cells(Protocol(("zdt1",), ("sobol",), iterations=5, repetitions=2))]
+    >>> [trial.name for trial in trials(Protocol(("zdt1",), ("sobol",), iterations=5, repetitions=2))]
     ['bo/zdt1/sobol/0?iterations=5', 'bo/zdt1/sobol/1?iterations=5']
     """
     settings: dict[str, Any] = {"iterations": protocol.iterations}
     settings |= {key: value for key, value in (("noise", protocol.noise), ("lapse", protocol.lapse)) if value}
     return [
-        Cell(EXPERIMENT, task, name, repetition, settings)
+        Trial(EXPERIMENT, task, name, repetition, settings)
         for repetition in range(protocol.repetitions)
         for name in protocol.methods
         for task in protocol.problems
     ]
 
 
-def run_cell(cell: Cell) -> dict[str, Any]:
+def run_trial(trial: Trial) -> dict[str, Any]:
     """Optimise once."""
-    chosen, target = method(cell.method), problem(cell.task)
-    rng = np.random.default_rng(seed_of(EXPERIMENT, cell.task, "start", cell.repetition))
+    chosen, target = method(trial.method), problem(trial.task)
+    rng = np.random.default_rng(seed_of(EXPERIMENT, trial.task, "start", trial.repetition))
     options = rng.random((INITIAL_OPTIONS, target.dim))
     sets = random_sets(INITIAL_OPTIONS, QUERY_SIZE, INITIAL_SETS, rng)
     values = target.objectives(options)
-    person = _Person(values, cell.settings.get("noise", 0.0), cell.settings.get("lapse", 0.0), rng)
+    person = _Person(values, trial.settings.get("noise", 0.0), trial.settings.get("lapse", 0.0), rng)
     setup = Setup(
-        n_objectives=target.n_objectives,
+        latent_dim=target.num_objectives,
         reference=np.array(target.reference, dtype=float),
         query_size=QUERY_SIZE,
-        seed=cell.seed,
+        seed=trial.seed,
         options=options,
         values=values if chosen.sees_values else None,
         sets=tuple(tuple(int(i) for i in shown) for shown in sets),
@@ -94,7 +94,7 @@ def run_cell(cell: Cell) -> dict[str, Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # 80 fits; what counts is where they lead
         optimiser = chosen.start(setup)
-        for _ in range(cell.settings["iterations"]):
+        for _ in range(trial.settings["iterations"]):
             began = time.perf_counter()
             shown = optimiser.ask()
             found = target.objectives(shown)

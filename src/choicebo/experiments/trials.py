@@ -1,11 +1,11 @@
-"""The grid of an experiment: independent cells, each with a name that says everything about it and seeds it."""
+"""The grid of an experiment: independent trials, each with a name that says everything about it and seeds it."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from choicebo.errors import InvalidInput
@@ -22,10 +22,10 @@ def seed_of(*parts: object) -> int:
 
 
 @dataclass(frozen=True)
-class Cell:
+class Trial:
     """One repetition of one method on one task.
 
-    >>> Cell("bo", "zdt1", "sobol", 3, {"iterations": 80}).name
+    >>> Trial("bo", "zdt1", "sobol", 3, {"iterations": 80}).name
     'bo/zdt1/sobol/3?iterations=80'
     """
 
@@ -34,20 +34,20 @@ class Cell:
     method: str
     repetition: int
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """What else distinguishes the cell, as JSON values; results of cells with other settings are never mixed."""
+    """What else distinguishes the trial, as JSON values; results of trials with other settings are never mixed."""
 
     def __post_init__(self) -> None:
         words = (self.experiment, self.task, self.method)
         if any(not word or set(word) & set("/?&\n") for word in words) or self.repetition < 0:
             raise InvalidInput(
-                f"A cell was given experiment, task and method {words} and repetition {self.repetition}; "
+                f"A trial was given experiment, task and method {words} and repetition {self.repetition}; "
                 "give names without / ? & and a repetition of 0 or more."
             )
         object.__setattr__(self, "settings", json.loads(json.dumps(dict(self.settings))))
 
     @property
     def name(self) -> str:
-        """Names the cell among all cells of all experiments."""
+        """Names the trial among all trials of all experiments."""
         path = f"{self.experiment}/{self.task}/{self.method}/{self.repetition}"
         if not self.settings:
             return path
@@ -55,7 +55,7 @@ class Cell:
 
     @property
     def seed(self) -> int:
-        """The cell's own seed."""
+        """The trial's own seed."""
         return seed_of(self.name)
 
 
@@ -64,10 +64,10 @@ def _text(value: Any) -> str:
 
 
 @dataclass(frozen=True)
-class Done:
-    """A finished cell, as it is stored."""
+class FinishedTrial:
+    """A trial with its result, as it is stored."""
 
-    cell: Cell
+    trial: Trial
     result: dict[str, Any]
     seconds: float
     finished: str
@@ -77,21 +77,11 @@ class Done:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON values, from which :meth:`from_dict` makes an equal object."""
-        cell = self.cell
-        return {
-            "experiment": cell.experiment,
-            "task": cell.task,
-            "method": cell.method,
-            "repetition": cell.repetition,
-            "settings": dict(cell.settings),
-            "seconds": self.seconds,
-            "finished": self.finished,
-            "version": self.version,
-            "result": self.result,
-        }
+        how = {"seconds": self.seconds, "finished": self.finished, "version": self.version}
+        return asdict(self.trial) | how | {"result": self.result}
 
     @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> Done:
+    def from_dict(cls, stored: Mapping[str, Any]) -> FinishedTrial:
         """What :meth:`to_dict` gave."""
-        cell = Cell(*(stored[key] for key in ("experiment", "task", "method", "repetition", "settings")))
-        return cls(cell, dict(stored["result"]), stored["seconds"], stored["finished"], stored["version"])
+        trial = Trial(*(stored[key] for key in ("experiment", "task", "method", "repetition", "settings")))
+        return cls(trial, dict(stored["result"]), stored["seconds"], stored["finished"], stored["version"])

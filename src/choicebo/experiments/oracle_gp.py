@@ -6,38 +6,20 @@ maximising the marginal likelihood.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky
 from scipy.linalg.lapack import dpotri
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 
-from choicebo.errors import InvalidInput, NumericalError
-from choicebo.experiments.choosers import pareto_choice
+from choicebo.errors import NumericalError
 
 Array = NDArray[np.float64]
 
-# Each kernel maps squared scaled distances to (correlation, slope): the derivative of the correlation with
-# respect to log(length-scale of input j) is slope times the squared scaled distance along j.
-_Kernel = Callable[[Array], tuple[Array, Array]]
-
-
-def _matern32(squared: Array) -> tuple[Array, Array]:
-    r = np.sqrt(3.0 * squared)
-    decay = np.exp(-r)
-    return (1 + r) * decay, 3 * decay
-
-
-def _rbf(squared: Array) -> tuple[Array, Array]:
-    correlation = np.exp(-0.5 * squared)
-    return correlation, correlation
-
-
-KERNELS: dict[str, _Kernel] = {"matern32": _matern32, "rbf": _rbf}
+STARTS = 3
 
 # Logarithms of: length-scale (inputs fill the unit cube), output variance, noise variance (outputs have
 # variance 1). The noise floor keeps the covariance of repeated rows positive definite.
@@ -52,7 +34,6 @@ class OracleGP:
 
     X: Array
     """Training inputs, (n, d)."""
-    kernel: str
     length_scales: Array
     """(n_o, d)"""
     output_scales: Array
@@ -63,89 +44,63 @@ class OracleGP:
     """Prior mean of each output, (n_o,)."""
     weights: Array
     """Inverse covariance times centred outputs, (n, n_o)."""
-    log_marginal_likelihoods: Array
-    """Of the standardised outputs, (n_o,)."""
 
-    def predict(self, X: ArrayLike) -> Array:
+    def predict(self, X: Array) -> Array:
         """Posterior mean of every output at the rows of X: (m, d) -> (m, n_o)."""
-        rows = _table(X, "predict")
-        if rows.shape[1] != self.X.shape[1]:
-            raise InvalidInput(
-                f"predict was given rows with {rows.shape[1]} inputs; "
-                f"give the {self.X.shape[1]} that the model was fitted to."
-            )
         # Equal rows must get equal means to the last bit, or rounding would make one dominate the other.
-        different, position = np.unique(rows, axis=0, return_inverse=True)
-        correlate = KERNELS[self.kernel]
+        different, position = np.unique(X, axis=0, return_inverse=True)
         columns = []
         for lengths, scale, mean, weight in zip(
             self.length_scales, self.output_scales, self.means, self.weights.T, strict=True
         ):
-            correlation, _ = correlate(cdist(different / lengths, self.X / lengths, "sqeuclidean"))
+            correlation, _ = _matern32(different / lengths, self.X / lengths)
             columns.append(mean + scale**2 * (correlation @ weight))
         return np.stack(columns, axis=1)[position.reshape(-1)]
 
-    def predict_choice(self, X_set: ArrayLike) -> tuple[int, ...]:
-        """Positions of the options of X_set: (k, d) that would be kept, by the Pareto set of the means."""
-        return pareto_choice(self.predict(X_set))
 
-
-def fit(X: ArrayLike, Y: ArrayLike, seed: int = 0, kernel: str = "matern32", n_starts: int = 3) -> OracleGP:
+def fit(X: Array, Y: Array, seed: int = 0) -> OracleGP:
     """Fit one regression per column of Y: (n, n_o) on the inputs X: (n, d) of the unit cube.
 
-    The marginal likelihood has several maxima; the best of ``n_starts`` climbs counts, the first of which
+    The marginal likelihood has several maxima; the best of ``STARTS`` climbs counts, the first of which
     starts from middling values and the others at random.
 
     >>> import numpy as np
     >>> X = np.linspace(0, 1, 20)[:, None]
-    >>> oracle = fit(X, np.hstack([X, 1 - X]))
-    >>> oracle.predict_choice([[0.1], [0.8]])
-    (0, 1)
+    >>> fit(X, np.hstack([X, 1 - X])).predict(np.array([[0.1], [0.8]])).round(1).tolist()
+    [[0.1, 0.9], [0.8, 0.2]]
     """
-    inputs, outputs = _table(X, "fit"), _table(Y, "fit")
-    if len(inputs) != len(outputs) or len(inputs) < 2:
-        raise InvalidInput(
-            f"fit was given {len(inputs)} rows of inputs and {len(outputs)} of outputs; "
-            "give as many of each, at least 2."
-        )
-    if kernel not in KERNELS:
-        raise InvalidInput(f"No kernel is called {kernel!r} here; choose one of {', '.join(KERNELS)}.")
-    if n_starts < 1:
-        raise InvalidInput(f"fit was given n_starts={n_starts}; give at least 1.")
-    means = outputs.mean(axis=0)
+    means = Y.mean(axis=0)
     # By rounding, the standard deviation of a constant need not be 0; its range is.
-    spreads = np.where(np.ptp(outputs, axis=0) > 0, outputs.std(axis=0), 1.0)
+    spreads = np.where(np.ptp(Y, axis=0) > 0, Y.std(axis=0), 1.0)
     rng = np.random.default_rng(seed)
-    found = [_maximise(inputs, column, kernel, n_starts, rng) for column in ((outputs - means) / spreads).T]
-    parameters, weights, evidence = zip(*found, strict=True)
+    found = [_maximise(X, column, rng) for column in ((Y - means) / spreads).T]
+    parameters, weights = zip(*found, strict=True)
     logs = np.stack(parameters)
-    d = inputs.shape[1]
+    d = X.shape[1]
     return OracleGP(
-        X=inputs,
-        kernel=kernel,
+        X=X,
         length_scales=np.exp(logs[:, :d]),
         output_scales=spreads * np.exp(0.5 * logs[:, d]),
         noises=spreads * np.exp(0.5 * logs[:, d + 1]),
         means=means,
         # Centred outputs over covariance: spread / spread^2 in the outputs' own units.
         weights=np.stack(weights, axis=1) / spreads,
-        log_marginal_likelihoods=np.array(evidence),
     )
 
 
-def _maximise(X: Array, y: Array, kernel: str, n_starts: int, rng: np.random.Generator) -> tuple[Array, Array, float]:
-    """Best log-parameters, weights and log marginal likelihood for one standardised output."""
+def _maximise(X: Array, y: Array, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Best log-parameters and weights for one standardised output."""
     d = X.shape[1]
     bounds = [_LENGTH_BOUNDS] * d + [_SCALE_BOUNDS, _NOISE_BOUNDS]
     starts = [np.r_[np.full(d, np.log(0.5 * np.sqrt(d))), 0.0, np.log(0.05)]]
-    for _ in range(n_starts - 1):
+    for _ in range(STARTS - 1):
         lengths = rng.uniform(np.log(0.1), np.log(5.0), size=d)
         starts.append(np.r_[lengths, rng.uniform(-1.0, 1.0), rng.uniform(np.log(1e-3), np.log(0.5))])
     climbs = [
         minimize(
             _negative_evidence,
             start,
-            (X, y, KERNELS[kernel]),
+            (X, y),
             "L-BFGS-B",
             jac=True,
             bounds=bounds,
@@ -156,26 +111,36 @@ def _maximise(X: Array, y: Array, kernel: str, n_starts: int, rng: np.random.Gen
     best = min(climbs, key=lambda climb: float(climb.fun))
     if not np.isfinite(best.fun):
         raise NumericalError("No start gave a positive definite covariance; scale the inputs to the unit cube.")
-    factor, _, _ = _factor(best.x, X / np.exp(best.x[:d]), KERNELS[kernel])
-    return best.x, cho_solve((factor, True), y), -float(best.fun)
+    factor, _, _ = _factor(best.x, X / np.exp(best.x[:d]))
+    return best.x, cho_solve((factor, True), y)
 
 
-def _factor(parameters: Array, scaled: Array, kernel: _Kernel) -> tuple[Array, Array, Array]:
+def _matern32(one: Array, other: Array) -> tuple[Array, Array]:
+    """Correlation between scaled inputs, and its slope.
+
+    The derivative of the correlation by log(length-scale of input j) is slope times the squared scaled distance along j.
+    """
+    r = np.sqrt(3.0 * cdist(one, other, "sqeuclidean"))
+    decay = np.exp(-r)
+    return (1 + r) * decay, 3 * decay
+
+
+def _factor(parameters: Array, scaled: Array) -> tuple[Array, Array, Array]:
     """Lower Cholesky factor of the covariance at scaled inputs, their correlation, the kernel's slope."""
     scale, noise = np.exp(parameters[-2:])
-    correlation, slope = kernel(cdist(scaled, scaled, "sqeuclidean"))
+    correlation, slope = _matern32(scaled, scaled)
     covariance = scale * correlation
     covariance[np.diag_indices_from(covariance)] += noise
     return cholesky(covariance, lower=True, overwrite_a=True, check_finite=False), correlation, slope
 
 
-def _negative_evidence(parameters: Array, X: Array, y: Array, kernel: _Kernel) -> tuple[float, Array]:
+def _negative_evidence(parameters: Array, X: Array, y: Array) -> tuple[float, Array]:
     """Negative log marginal likelihood and its gradient in the log-parameters."""
     n, d = X.shape
     scaled = X / np.exp(parameters[:d])
     scale, noise = np.exp(parameters[-2:])
     try:
-        factor, correlation, slope = _factor(parameters, scaled, kernel)
+        factor, correlation, slope = _factor(parameters, scaled)
     except np.linalg.LinAlgError:
         return np.inf, np.zeros_like(parameters)
     alpha = cho_solve((factor, True), y, check_finite=False)
@@ -189,13 +154,3 @@ def _negative_evidence(parameters: Array, X: Array, y: Array, kernel: _Kernel) -
     along = 2 * (weight.sum(axis=1) @ scaled**2 - np.sum(scaled * (weight @ scaled), axis=0))
     gradient = 0.5 * np.r_[along, scale * np.sum(pull * correlation), noise * np.trace(pull)]
     return float(value), gradient
-
-
-def _table(values: ArrayLike, caller: str) -> Array:
-    table = np.asarray(values, dtype=float)
-    if table.ndim != 2 or 0 in table.shape or not np.all(np.isfinite(table)):
-        raise InvalidInput(
-            f"{caller} was given an array of shape {table.shape}; "
-            "give finite numbers, one row per option, shape (n, columns)."
-        )
-    return table

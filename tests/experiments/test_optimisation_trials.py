@@ -2,12 +2,12 @@ import numpy as np
 import pytest
 
 from choicebo.errors import InvalidInput
-from choicebo.experiments import methods, optimisation
-from choicebo.experiments.cells import Cell, seed_of
+from choicebo.experiments import methods, optimisation_trials
 from choicebo.experiments.choosers import pareto_choice
 from choicebo.experiments.methods import METHODS, Method, Sobol
-from choicebo.experiments.optimisation import FULL, INITIAL_OPTIONS, INITIAL_SETS, QUERY_SIZE, Protocol
+from choicebo.experiments.optimisation_trials import FULL, INITIAL_OPTIONS, INITIAL_SETS, QUERY_SIZE, Protocol
 from choicebo.experiments.problems import PROBLEMS, problem
+from choicebo.experiments.trials import Trial, seed_of
 
 
 class Spy:
@@ -42,25 +42,25 @@ def spies(monkeypatch):
     return made
 
 
-def cell(method: str, repetition: int = 0, task: str = "zdt2", **settings) -> Cell:
-    return Cell("bo", task, method, repetition, {"iterations": 6, **settings})
+def trial(method: str, repetition: int = 0, task: str = "zdt2", **settings) -> Trial:
+    return Trial("bo", task, method, repetition, {"iterations": 6, **settings})
 
 
 def test_the_full_protocol_is_that_of_the_paper():
     assert (INITIAL_OPTIONS, INITIAL_SETS, QUERY_SIZE) == (20, 7, 5)
     assert (FULL.iterations, FULL.repetitions, set(FULL.problems)) == (80, 15, set(PROBLEMS))
-    assert len(optimisation.cells(FULL)) == 6 * 15 * len(METHODS)
+    assert len(optimisation_trials.trials(FULL)) == 6 * 15 * len(METHODS)
 
 
 def test_a_run_that_is_stopped_leaves_every_method_with_about_as_many_repetitions():
-    repetitions = [each.repetition for each in optimisation.cells(FULL)]
+    repetitions = [each.repetition for each in optimisation_trials.trials(FULL)]
     assert repetitions == sorted(repetitions)
 
 
 def test_all_methods_of_a_repetition_start_from_the_same_options_and_sets(spies):
     for method in ("spy", "oracle-spy"):
-        optimisation.run_cell(cell(method))
-    optimisation.run_cell(cell("spy", repetition=1))
+        optimisation_trials.run_trial(trial(method))
+    optimisation_trials.run_trial(trial("spy", repetition=1))
     one, other, later = (spy.setup for spy in spies)
     np.testing.assert_array_equal(one.options, other.options)
     assert (one.sets, one.kept) == (other.sets, other.kept)
@@ -72,7 +72,7 @@ def test_all_methods_of_a_repetition_start_from_the_same_options_and_sets(spies)
 
 def test_only_oracles_see_values_and_the_others_see_which_options_no_other_dominates(spies):
     for method in ("spy", "oracle-spy"):
-        optimisation.run_cell(cell(method))
+        optimisation_trials.run_trial(trial(method))
     chooser, oracle = spies
     zdt2 = problem("zdt2")
     assert chooser.setup.values is None
@@ -84,7 +84,7 @@ def test_only_oracles_see_values_and_the_others_see_which_options_no_other_domin
 
 
 def test_all_options_queried_count_and_those_shown_again_count_once(spies):
-    result = optimisation.run_cell(cell("spy"))
+    result = optimisation_trials.run_trial(trial("spy"))
     (spy,) = spies
     zdt2 = problem("zdt2")
     for k, reached in enumerate(result["log_hv_difference"]):
@@ -96,9 +96,9 @@ def test_all_options_queried_count_and_those_shown_again_count_once(spies):
     assert result["settings"] == {"nosy": True}
 
 
-def test_the_same_cell_gives_the_same_curve_and_another_repetition_another_one():
+def test_the_same_trial_gives_the_same_curve_and_another_repetition_another_one():
     once, again, other = (
-        optimisation.run_cell(cell("sobol", repetition))["log_hv_difference"] for repetition in (0, 0, 1)
+        optimisation_trials.run_trial(trial("sobol", repetition))["log_hv_difference"] for repetition in (0, 0, 1)
     )
     assert once == again != other
     assert once == sorted(once, reverse=True)
@@ -106,12 +106,12 @@ def test_the_same_cell_gives_the_same_curve_and_another_repetition_another_one()
 
 @pytest.mark.parametrize("imperfection", [{"noise": 2.0}, {"lapse": 1.0}])
 def test_a_person_who_errs_gives_other_answers(spies, imperfection):
-    optimisation.run_cell(cell("spy"))
-    optimisation.run_cell(cell("spy", **imperfection))
+    optimisation_trials.run_trial(trial("spy"))
+    optimisation_trials.run_trial(trial("spy", **imperfection))
     exact, errs = spies
     assert exact.setup.kept != errs.setup.kept
-    grid = optimisation.cells(Protocol(("zdt2",), ("spy",), 6, 1, **imperfection))
-    assert grid == [cell("spy", **imperfection)]
+    grid = optimisation_trials.trials(Protocol(("zdt2",), ("spy",), 6, 1, **imperfection))
+    assert grid == [trial("spy", **imperfection)]
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_a_protocol_that_cannot_be_run_is_refused(change):
 
 
 def test_sobol_fills_the_cube_more_evenly_than_chance(spies):
-    optimisation.run_cell(cell("spy"))
+    optimisation_trials.run_trial(trial("spy"))
     sequence = Sobol(spies[0].setup)
     options = np.vstack([sequence.ask() for _ in range(64)])
     octants, counts = np.unique((options > 0.5).astype(int), axis=0, return_counts=True)
@@ -134,11 +134,11 @@ def test_sobol_fills_the_cube_more_evenly_than_chance(spies):
 def test_without_botorch_its_methods_say_how_to_get_it(spies, monkeypatch):
     monkeypatch.setattr(methods.baselines, "installed", lambda: False)
     with pytest.raises(InvalidInput, match=r"The method parego needs BoTorch.*choicebo\[botorch\]"):
-        optimisation.run_cell(cell("parego"))
+        optimisation_trials.run_trial(trial("parego"))
 
 
 def test_our_optimiser_runs_the_protocol_and_records_its_settings():
-    result = optimisation.run_cell(Cell("bo", "branin-currin", "ucb", 0, {"iterations": 2}))
+    result = optimisation_trials.run_trial(Trial("bo", "branin-currin", "ucb", 0, {"iterations": 2}))
     assert result["new_options"] == [1, 1]
     assert result["settings"]["acquisition"] == "ucb"
     assert result["settings"]["latent_dim"] == 2
@@ -146,5 +146,5 @@ def test_our_optimiser_runs_the_protocol_and_records_its_settings():
 
 
 def test_the_seed_of_the_start_is_not_that_of_a_method(spies):
-    optimisation.run_cell(cell("spy"))
+    optimisation_trials.run_trial(trial("spy"))
     assert spies[0].setup.seed != seed_of("bo", "zdt2", "start", 0)

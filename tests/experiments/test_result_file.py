@@ -2,12 +2,14 @@ import json
 
 import pytest
 
-from choicebo.experiments.cells import Cell, Done
-from choicebo.experiments.results import ResultFile
+from choicebo.experiments.result_file import ResultFile
+from choicebo.experiments.trials import FinishedTrial, Trial
 
 
-def done(repetition: int, value: float = 1.0) -> Done:
-    return Done(Cell("bo", "zdt1", "sobol", repetition), {"value": value}, 0.5, "2026-01-01T00:00:00+00:00", "0.1.0")
+def done(repetition: int, value: float = 1.0) -> FinishedTrial:
+    return FinishedTrial(
+        Trial("bo", "zdt1", "sobol", repetition), {"value": value}, 0.5, "2026-01-01T00:00:00+00:00", "0.1.0"
+    )
 
 
 @pytest.fixture
@@ -24,7 +26,7 @@ def test_results_come_back_in_the_order_of_their_arrival(file):
 
 def test_nothing_has_been_done_where_there_is_no_file(file):
     assert file.read() == []
-    assert file.missing([done(0).cell]) == [done(0).cell]
+    assert file.missing([done(0).trial]) == [done(0).trial]
 
 
 def test_wherever_a_crash_cuts_the_file_only_the_last_result_is_lost_and_the_next_one_is_kept(file):
@@ -46,14 +48,14 @@ def test_a_line_whose_newline_alone_is_missing_still_counts(file):
     assert file.read() == [done(0), done(1)]
 
 
-def test_two_runs_of_one_cell_count_once(file):
+def test_two_runs_of_one_trial_count_once(file):
     file.append(done(0, value=1.0))
     file.append(done(0, value=2.0))
     assert file.read() == [done(0, value=1.0)]
 
 
-def test_of_some_cells_the_finished_are_given_in_their_order_and_the_others_are_missing(file):
-    grid = [done(k).cell for k in range(4)]
+def test_of_some_trials_the_finished_are_given_in_their_order_and_the_others_are_missing(file):
+    grid = [done(k).trial for k in range(4)]
     for repetition in (3, 1):
         file.append(done(repetition))
     assert file.of(grid) == [done(1), done(3)]

@@ -12,14 +12,14 @@ from rich.table import Table
 
 from choicebo import pareto
 from choicebo.errors import ConvergenceWarning
-from choicebo.experiments.cells import Cell, Done
 from choicebo.experiments.choosers import Chooser
 from choicebo.experiments.document import Section
-from choicebo.experiments.problems import problem
+from choicebo.experiments.problems import problem, unit_space
+from choicebo.experiments.report_tables import new_table
+from choicebo.experiments.trials import FinishedTrial, Trial
 from choicebo.insight.stopping import FLICKER, enough, foresee, stay_probability
 from choicebo.model.posterior import Posterior
 from choicebo.optimizer import ChoiceOptimizer
-from choicebo.space import Real, Space
 
 Array = NDArray[np.float64]
 
@@ -33,25 +33,25 @@ FLICKERS = (0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2)
 """Amounts of flicker that are tried; the advice uses one of them."""
 
 
-def cells(studies: int, questions: int, seed: int = 0) -> list[Cell]:
-    """One cell for each simulated study, the tasks in turn, so that a run that is stopped leaves as many of each."""
+def trials(studies: int, questions: int, seed: int = 0) -> list[Trial]:
+    """One trial for each simulated study, the tasks in turn, so that a run that is stopped leaves as many of each."""
     return [
-        Cell(EXPERIMENT, task, "choicebo", number, {"questions": questions})
+        Trial(EXPERIMENT, task, "choicebo", number, {"questions": questions})
         for number in range(seed, seed + studies)
         for task in TASKS
     ]
 
 
-def run_cell(cell: Cell) -> dict[str, Any]:
+def run_trial(trial: Trial) -> dict[str, Any]:
     """One study: what was foretold before each answer, and what came of it."""
-    return {"steps": simulate(cell.task, cell.settings["questions"], cell.repetition)}
+    return {"steps": simulate(trial.task, trial.settings["questions"], trial.repetition)}
 
 
 def simulate(task: str, questions: int, seed: int) -> list[dict[str, Any]]:
     """What is foretold before each answer, whether the Pareto set stayed, and the share that is truly lacking."""
     objectives = smooth_objectives(seed) if task == "smooth" else problem(task).objectives
     person, rng = Chooser(objectives), np.random.default_rng(seed)
-    space = Space([Real("x1", 0.0, 1.0), Real("x2", 0.0, 1.0)])
+    space = unit_space(2)
     optimizer = ChoiceOptimizer(space, latent_dim=2, seed=seed)
     candidates = space.sobol(CANDIDATES, seed=seed)
     steps: list[dict[str, Any]] = []
@@ -134,13 +134,12 @@ def brier(foretold: ArrayLike, came: ArrayLike) -> float:
     return float(np.mean((np.asarray(foretold, dtype=float) - np.asarray(came, dtype=float)) ** 2))
 
 
-def flicker_table(finished: Sequence[Done]) -> Table:
+def flicker_table(finished: Sequence[FinishedTrial]) -> Table:
     """How well each amount of flicker foretells what came, and how far the mean forecast is from the share that stayed."""
     steps = [step for done in finished for step in done.result["steps"]]
     stayed = np.array([step["stayed"] for step in steps], dtype=float)
-    found = Table(title="How much does a new fit flicker?", title_justify="left")
-    for heading in ("flicker", "foretold", "stayed", "Brier score"):
-        found.add_column(heading, justify="right")
+    headings = ("flicker", "foretold", "stayed", "Brier score")
+    found = new_table("How much does a new fit flicker?", headings, words=0)
     for number, flicker in enumerate(FLICKERS):
         foretold = np.array([step["by_flicker"][number] for step in steps])
         mark = " (used)" if flicker == FLICKER else ""
@@ -150,27 +149,25 @@ def flicker_table(finished: Sequence[Done]) -> Table:
     return found
 
 
-def table(finished: Sequence[Done]) -> Table:
+def table(finished: Sequence[FinishedTrial]) -> Table:
     """The curve, and what the true front lacked when the advice was to stop."""
     steps = [judged(step) for done in finished for step in done.result["steps"]]
-    found = Table(title="Does the Pareto set stay as foretold?", title_justify="left")
-    for heading in ("foretold", "stayed", "answers"):
-        found.add_column(heading, justify="right")
-    for foretold, stayed, count in curve(steps):
-        found.add_row(f"{foretold:.0%}", f"{stayed:.0%}", str(count))
     stops = [step["lacking"] for step in steps if step["stop"]]
     error = np.mean([abs(step["remaining"] - step["lacking"]) for step in steps])
-    found.caption = f"Remaining share: off the true one by {error:.1%} on average." + (
+    caption = f"Remaining share: off the true one by {error:.1%} on average." + (
         f" The advice was to stop after {len(stops)} of the {len(steps)} answers, when {np.mean(stops):.1%} was lacking on "
         "average."
         if stops
         else " Never advised to stop."
     )
-    found.caption_justify = "left"
+    headings = ("foretold", "stayed", "answers")
+    found = new_table("Does the Pareto set stay as foretold?", headings, words=0, caption=caption)
+    for foretold, stayed, count in curve(steps):
+        found.add_row(f"{foretold:.0%}", f"{stayed:.0%}", str(count))
     return found
 
 
-def section(finished: Sequence[Done]) -> Section:
+def section(finished: Sequence[FinishedTrial]) -> Section:
     """The table with what it is about."""
     text = (
         "Simulated persons with two hidden objectives of two inputs answer the optimiser's questions. Before each answer the "

@@ -94,12 +94,9 @@ def optimise(
 def learn(choices: Choices = 100, seed: Seed = 0, out: Picture = DEMO_PICTURE) -> None:
     """Learn two hidden objectives of one input from choices among three options, and draw them."""
     require_writable(out.parent)
-    import warnings
-
-    from choicebo.errors import ConvergenceWarning
     from choicebo.experiments.accuracy import share_equal
-    from choicebo.experiments.figures import learned_and_true
     from choicebo.experiments.toy import toy_dataset
+    from choicebo.experiments.toy_figures import learned_and_true
     from choicebo.model.gp import ChoiceGP
 
     console = output.results()
@@ -108,9 +105,8 @@ def learn(choices: Choices = 100, seed: Seed = 0, out: Picture = DEMO_PICTURE) -
         f"A simulated person with two hidden objectives, cos 2x and -sin 2x, answered {choices} questions:\n"
         "of three options x, keep those that no other beats in both."
     )
-    with output.fit_progress() as progress, warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # shown below the table
-        posterior = ChoiceGP().fit(data.train, seed=seed, progress=progress)
+    with output.fit_progress() as progress:
+        posterior = ChoiceGP().fit_silently(data.train, seed=seed, progress=progress)
     accuracy = share_equal(posterior.predict_choices(data.test_sets, seed=seed), data.test_kept)
     found = posterior.diagnostics
     console.print(_fit_table(accuracy, found))
@@ -149,7 +145,7 @@ def bench(
     from dataclasses import asdict
     from json import dumps
 
-    from choicebo.experiments import baselines, bench_loop, bench_peers, bench_step
+    from choicebo.experiments import baselines, bench_loop, bench_step
     from choicebo.experiments import bench as timing
     from choicebo.experiments.provenance import provenance
     from choicebo.model import compiling
@@ -186,8 +182,8 @@ def bench(
     rivals = []
     if peers:
         data = courses[0].data.subset(range(steps[-1].answers))
-        rivals.append(bench_peers.time_pairwise(data, repetitions))
-        console.print(bench_peers.table(steps[-1], rivals))
+        rivals.append(bench_step.time_pairwise(data, repetitions))
+        console.print(bench_step.peers_table(steps[-1], rivals))
     if json is not None:
         content = {
             **provenance(),

@@ -1,0 +1,55 @@
+"""What the tables of all reports share: their look, groups of results, means with their standard error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from rich.markup import escape
+from rich.table import Table
+
+Key = TypeVar("Key")
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean over repetitions with its standard error (``nan`` for one repetition)."""
+
+    mean: float
+    se: float
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Mean:
+        """The mean of some values.
+
+        >>> Mean.of([1.0, 3.0])
+        Mean(mean=2.0, se=1.0)
+        """
+        se = np.std(values, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
+        return cls(float(np.mean(values)), float(se))
+
+    def __str__(self) -> str:
+        return f"{self.mean:.3f}" if np.isnan(self.se) else f"{self.mean:.3f} ± {self.se:.3f}"
+
+
+def new_table(title: str, headings: Iterable[str], words: int = 1, caption: str = "") -> Table:
+    """An empty table whose first columns hold ``words``, and the others numbers."""
+    found = Table(title=escape(title), title_justify="left", caption=caption or None, caption_justify="left")
+    for at, heading in enumerate(headings):
+        found.add_column(heading, justify="left" if at < words else "right")
+    return found
+
+
+def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    """The items by what ``key`` says of them, in the order of their first appearance.
+
+    >>> grouped([1, 2, 3], lambda n: n % 2)
+    {1: [1, 3], 0: [2]}
+    """
+    found: dict[Key, list[Item]] = {}
+    for item in items:
+        found.setdefault(key(item), []).append(item)
+    return found
