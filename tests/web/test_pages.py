@@ -24,8 +24,8 @@ from choicebo.web import charts, desk
 from choicebo.web.app import create_app
 from choicebo.web.pages import choose
 from choicebo.web.pages.result import worth_a_card
-from choicebo.web.results import Point, Result, build_result
-from choicebo.web.settings import ServerSettings
+from choicebo.web.server_settings import ServerSettings
+from choicebo.web.study_result import Point, Result, build_result
 
 from .web_helpers import Browser, bread
 

@@ -14,7 +14,7 @@ import pytest
 from choicebo.errors import InvalidInput
 from choicebo.study import Study, compute
 from choicebo.web.desk import Desk
-from choicebo.web.settings import ServerSettings
+from choicebo.web.server_settings import ServerSettings
 
 from . import fake_model
 from .web_helpers import Browser, bread

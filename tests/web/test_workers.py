@@ -16,7 +16,7 @@ from choicebo.model import compiling
 from choicebo.study import StorageError, Study, compute
 from choicebo.web import commands
 from choicebo.web.desk import Desk
-from choicebo.web.settings import ServerSettings
+from choicebo.web.server_settings import ServerSettings
 from choicebo.web.workers import WorkerPool
 
 from .web_helpers import bread

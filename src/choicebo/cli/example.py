@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from choicebo.cli import arguments, output
+from choicebo.cli import arguments
+from choicebo.presentation import output
 
 
 class Example(enum.StrEnum):

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from choicebo.cli import arguments, output
+from choicebo.cli import arguments
+from choicebo.presentation import output
 
 if TYPE_CHECKING:
     from choicebo.space import Catalogue
@@ -127,9 +128,10 @@ def announce(study: Study, address: str, json: bool = False) -> None:
 
 
 def _from_file(address: str, path: Path, name: str | None, settings: dict[str, Any]) -> Study:
+    from choicebo.presentation.templates import read_study_file
     from choicebo.study import Study
 
-    return Study.create_from_file(address, path, name=name, **settings)
+    return Study.create_from_file(address, read_study_file(path), name=name, **settings)
 
 
 def _from_table(

@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
-from choicebo.cli import arguments, output
+from choicebo.cli import arguments
 from choicebo.cli.waiting import waiting
 from choicebo.errors import InvalidInput
+from choicebo.presentation import output
 
 
 def report(
@@ -38,13 +39,13 @@ def report(
         arguments.require_new(path, force)
         if opened.data(rater) is None:
             raise InvalidInput("There are no answers yet, so there is nothing to report: choicebo pick takes some.")
-        from choicebo.cli import report_page
+        from choicebo.presentation.report_page import report_page
 
         with waiting("Fitting the model") as progress:
             found = opened.status(rater=rater, progress=progress)
             posterior = opened.posterior(rater)
         assert posterior is not None
         with waiting("Drawing", model=False):
-            page = report_page.page(opened, found, posterior, rater)
+            page = report_page(opened, found, posterior, rater)
     path.write_text(page, encoding="utf-8")
     output.results().print(f"Wrote {path}", markup=False, highlight=False, soft_wrap=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from choicebo.cli import arguments, output
+from choicebo.cli import arguments
 from choicebo.cli.waiting import waiting
+from choicebo.presentation import output
 
 
 def upgrade(study: arguments.Address, json: arguments.Json = False) -> None:

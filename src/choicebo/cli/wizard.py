@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 from rich.console import Console
 from rich.table import Table
 
-from choicebo.cli.cards import Cards
 from choicebo.cli.new import read_catalogue
+from choicebo.cli.option_table import OptionTable
 from choicebo.errors import ChoiceboError, InvalidInput
 from choicebo.space import Catalogue, Categorical, Fixed, Integer, Ordinal, Parameter, Real, Space
 from choicebo.space.study_file import QUESTION
@@ -151,7 +151,7 @@ class Wizard:
         self._say("\nA question will look like this:")
         options = space.decode(space.sobol(min(size, 5)))
         blocks = (self._console.encoding or "").lower().startswith("utf")
-        self._console.print(Cards(space, options, (), baseline, blocks).table((), self._console.width))
+        self._console.print(OptionTable(space, options, (), baseline, blocks).table((), self._console.width))
 
     def _ask(self, text: str, read: Callable[[str], T], default: str | None = None) -> T:
         """Ask until the answer can be read."""

@@ -9,9 +9,9 @@ from statistics import fmean
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
-from choicebo.cli import output
 from choicebo.experiments.cells import Cell, Done
 from choicebo.experiments.executors import Outcome
+from choicebo.presentation import output
 
 
 class Forecast:

@@ -11,8 +11,8 @@ from urllib.parse import quote
 
 import typer
 
-from choicebo.cli import output
 from choicebo.errors import InvalidInput
+from choicebo.presentation import output
 
 if TYPE_CHECKING:
     import socket
@@ -53,7 +53,7 @@ def serve(
         bool, typer.Option("--share-result", help="Let raters see the result too, and never each other's answers.")
     ] = False,
     images: Annotated[
-        Path | None, typer.Option(file_okay=False, help="Where images that are uploaded in the browser are kept.")
+        Path | None, typer.Option(file_okay=False, help="Where images that are uploaded in the browser are stored.")
     ] = None,
     patience: Annotated[
         float,
@@ -78,7 +78,7 @@ def serve(
         import uvicorn
 
         from choicebo.web.app import create_app
-        from choicebo.web.settings import ServerSettings, is_loopback
+        from choicebo.web.server_settings import ServerSettings, is_loopback
     except ImportError as error:
         raise InvalidInput(f"The web app needs {error.name!r}: pip install 'choicebo[web]'.") from None
     if token is None and not is_loopback(host):
@@ -110,10 +110,10 @@ def _address(given: str) -> str:
     """The database that is meant; a study file is made into one."""
     if not given.endswith(".toml") or "://" in given:
         return given
-    from choicebo.space.study_file import read
+    from choicebo.presentation.templates import read_study_file
     from choicebo.study import Study
 
-    described = read(given)
+    described = read_study_file(given)
     path = Path(f"{described.name}.db")
     if not path.exists():
         Study.create_from_file(path, described).close()

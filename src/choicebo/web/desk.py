@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 
 from choicebo.errors import ChoiceboError
 from choicebo.study import Question, Status, Storage, StorageError, Study, StudyInfo, StudyNotFound, compute
-from choicebo.web.results import Result, build_result, version
-from choicebo.web.settings import ServerSettings
+from choicebo.web.server_settings import ServerSettings
+from choicebo.web.study_result import Result, build_result, version
 from choicebo.web.workers import WorkerPool
 
 T = TypeVar("T")

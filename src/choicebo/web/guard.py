@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from choicebo.web.settings import is_loopback
+from choicebo.web.server_settings import is_loopback
 
 FORM_BYTES = 1 << 20
 UPLOAD_BYTES = 32 << 20
@@ -46,7 +46,7 @@ HEADERS = {
 
 
 class BodyTooLarge(Exception):
-    """More was sent than is taken."""
+    """The request body is too large."""
 
 
 class Guard:

@@ -8,11 +8,10 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from choicebo.cli.fields import describe, title_of
 from choicebo.study import Past, StudyNotFound
 from choicebo.web.addresses import study_path
 from choicebo.web.context import Form, Seat, Sitting, desk_of, render, see_other, text, wants_part, whole
-from choicebo.web.pictures import picture_address
+from choicebo.web.pictures import compared
 
 router = APIRouter()
 
@@ -22,8 +21,7 @@ _PER_PAGE = 15
 @router.get("/study/{name}/history")
 def history(request: Request, sitting: Sitting, page: int = 1) -> Response:
     """The page; a rater sees only what they answered themselves."""
-    own = None if sitting.visitor.is_owner else sitting.rater
-    past = [act for act in sitting.study.history(own) if act.state != "undone"][::-1]
+    past = [act for act in sitting.history() if act.state != "undone"][::-1]
     pages = max(1, -(-len(past) // _PER_PAGE))
     at = min(max(page, 1), pages)
     entries = [_entry(sitting, act) for act in past[(at - 1) * _PER_PAGE : at * _PER_PAGE]]
@@ -41,7 +39,7 @@ def history(request: Request, sitting: Sitting, page: int = 1) -> Response:
 @router.post("/study/{name}/answers/{answer}/{act}")
 def amend(request: Request, sitting: Sitting, answer: int, act: str, form: Form) -> Response:
     """Retract an answer, or let it count again."""
-    past = _find(sitting, answer)
+    past = sitting.past(answer)
     if act == "retract":
         sitting.study.retract(past)
     elif act == "restore":
@@ -49,20 +47,12 @@ def amend(request: Request, sitting: Sitting, answer: int, act: str, form: Form)
     else:
         raise StudyNotFound("An answer can be retracted or restored.")
     if wants_part(request):
-        entry = _entry(sitting, _find(sitting, answer))
+        entry = _entry(sitting, sitting.past(answer))
         several = sitting.visitor.is_owner and len({each.rater for each in sitting.study.history()}) > 1
         # What is surprising may have changed with it; the page says so when it is loaded again.
         return render(request, "parts/past.html", seat=sitting, entry=entry, surprising={}, several=several)
     page = whole(text(form, "page", "1"), "page")
     return see_other(study_path(sitting.study.name, f"history?page={page}#answer-{answer}"))
-
-
-def _find(sitting: Seat, answer: int) -> Past:
-    own = None if sitting.visitor.is_owner else sitting.rater
-    found = next((act for act in sitting.study.history(own) if act.id == answer), None)
-    if found is None:
-        raise StudyNotFound(f"There is no answer {answer} here.")
-    return found
 
 
 def _surprising(request: Request, sitting: Seat) -> dict[int, float]:
@@ -80,14 +70,5 @@ def _surprising(request: Request, sitting: Seat) -> dict[int, float]:
 
 
 def _entry(sitting: Seat, past: Past) -> dict[str, Any]:
-    study = sitting.study
-    cards = [
-        {
-            "picture": picture_address(study, option),
-            "title": title_of(study.space, option),
-            "words": describe(study.space, option),
-            "kept": position in past.kept,
-        }
-        for position, option in enumerate(past.options)
-    ]
-    return {"past": past, "cards": cards, "changeable": past.kind != "skip" and past.state in ("standing", "retracted")}
+    changeable = past.kind != "skip" and past.state in ("standing", "retracted")
+    return {"past": past, "cards": compared(sitting.study, past.options).cards, "changeable": changeable}

@@ -56,13 +56,13 @@ class Result:
 
 
 def version(study: Study) -> str:
-    """Tells apart all states of the answers."""
+    """Cache key of the result: it changes with every answer, retraction and undo."""
     states = [(past.id, past.kind, past.state) for past in study.history()]
     return hashlib.sha256(repr(states).encode()).hexdigest()
 
 
 def build_result(study: Study, rater: str | None = None) -> Result:
-    """What the page shows of the model of everybody's answers, or of one rater's; it is fitted only if it is not kept."""
+    """What the page shows of the model of everybody's answers, or of one rater's; it is fitted only if it is not stored."""
     fitted = study.optimizer(rater, fit=True)
     posterior = fitted.fitted
     if posterior is None:

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from choicebo.cli import arguments, output
+from choicebo.cli import arguments
 from choicebo.cli.waiting import waiting
 from choicebo.errors import DataError, InvalidInput
+from choicebo.formatting import counted
+from choicebo.presentation import output
 
 if TYPE_CHECKING:
     from choicebo.study import Study
@@ -116,9 +118,9 @@ def import_(
     if json:
         output.print_json({"study": called, "imported": found.value, "count": count})
     else:
-        things = "answer" if found is Kind.study else "pair" if found is Kind.pairs else "choice"
+        thing = "answer" if found is Kind.study else "pair" if found is Kind.pairs else "choice"
         output.results().print(
-            f"Imported {count} {things}{'' if count == 1 else 's'} into the study {called!r}.",
+            f"Imported {counted(count, thing)} into the study {called!r}.",
             markup=False,
             highlight=False,
         )

@@ -49,7 +49,7 @@ class ServerSettings:
     share_result: bool = False
     """Whether raters see the result that everybody's answers lead to; never each other's answers."""
     folder: Path | None = None
-    """Where images that are uploaded in the browser are kept; None: beside the database file, or in this folder."""
+    """Where images that are uploaded in the browser are stored; None: beside the database file, or in this folder."""
     patience: float = 4.0
     """Seconds that a person waits for the model before a question without it is asked; 0: as long as it takes."""
 
@@ -78,7 +78,7 @@ class ServerSettings:
 
     @property
     def image_folder(self) -> Path:
-        """Where uploaded images are kept."""
+        """Where uploaded images are stored."""
         if self.folder is not None:
             return self.folder
         file = Storage(self.url).file
