@@ -1,7 +1,8 @@
-"""Numbers, values and times as the sentences of every room write them."""
+"""Numbers, values, times and addresses as the sentences of every room write them."""
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 
 
@@ -45,6 +46,15 @@ def value_text(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def without_password(address: str) -> str:
+    """The address of a database as it may be printed.
+
+    >>> without_password("postgresql://ann:secret@server/studies"), without_password("bread.db")
+    ('postgresql://ann:***@server/studies', 'bread.db')
+    """
+    return re.sub(r"(://[^:/@]*):[^@]*@", r"\1:***@", address)
 
 
 def moment(at: datetime) -> str:

@@ -104,6 +104,7 @@ def test_a_baseline_and_rules_are_taken_from_the_form(serve: Callable[..., Brows
         ({"constraints": "minuts >= 10"}, "minuts"),
         ({"p-values": ["", "rye"]}, "flour"),
         ({"p-today": ["10", ""]}, "today"),
+        ({"template": "<svg>{flours}</svg>"}, "Did you mean &#39;flour&#39;?"),
         ({"name": "taken"}, "already"),
     ],
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -31,15 +30,6 @@ OnlyRater = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for another program.")]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Write over files that are there.")]
-
-
-def shown(address: str) -> str:
-    """An address as it may be printed: without the password.
-
-    >>> shown("postgresql://ann:secret@server/studies"), shown("bread.db")
-    ('postgresql://ann:***@server/studies', 'bread.db')
-    """
-    return re.sub(r"(://[^:/@]*):[^@]*@", r"\1:***@", address)
 
 
 def open_study(address: str, name: str | None = None) -> Study:

@@ -119,11 +119,7 @@ def import_(
         output.print_json({"study": called, "imported": found.value, "count": count})
     else:
         thing = "answer" if found is Kind.study else "pair" if found is Kind.pairs else "choice"
-        output.results().print(
-            f"Imported {counted(count, thing)} into the study {called!r}.",
-            markup=False,
-            highlight=False,
-        )
+        output.say(f"Imported {counted(count, thing)} into the study {called!r}.")
 
 
 def _text(study: Study, what: What) -> str:

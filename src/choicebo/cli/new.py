@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from choicebo.cli import arguments
+from choicebo.formatting import without_password
 from choicebo.presentation import output
 
 if TYPE_CHECKING:
@@ -115,15 +116,12 @@ def announce(study: Study, address: str, json: bool = False) -> None:
             {"study": address, "name": study.name, "options": int(size) if size != float("inf") else None}
         )
         return
-    alone, where = len(type(study).list(address)) == 1, arguments.shown(address)
+    alone, where = len(type(study).list(address)) == 1, without_password(address)
     kind = "rows" if isinstance(study.space, Catalogue) else "combinations"
     count = "infinitely many" if size == float("inf") else f"{int(size):,}"
-    output.results().print(
+    output.say(
         f"Created the study {study.name!r} in {where}: {count} {kind}, {study.settings['query_size']} at a time.\n"
-        f"Answer questions:  choicebo pick {where}" + ("" if alone else f" --name {study.name!r}"),
-        markup=False,
-        highlight=False,
-        soft_wrap=True,
+        f"Answer questions:  choicebo pick {where}" + ("" if alone else f" --name {study.name!r}")
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from choicebo.cli import arguments
-from choicebo.formatting import counted
+from choicebo.formatting import counted, without_password
 from choicebo.presentation import output
 
 if TYPE_CHECKING:
@@ -78,12 +78,8 @@ def pick(
                 with Keys() as keys:
                     given = Session(opened, who, asker, keys).run(questions)
         total = opened.n_answers
-    output.results().print(
-        f"{counted(given, 'answer')} given, {total} in all. What was learned: choicebo status {arguments.shown(study)}",
-        highlight=False,
-        soft_wrap=True,
-        markup=False,
-    )
+    address = without_password(study)
+    output.say(f"{counted(given, 'answer')} given, {total} in all. What was learned: choicebo status {address}")
 
 
 def _rater(study: Study, rater: str | None, join: bool) -> str | None:

@@ -48,4 +48,4 @@ def report(
         with waiting("Drawing", model=False):
             page = report_page(opened, found, posterior, rater)
     path.write_text(page, encoding="utf-8")
-    output.results().print(f"Wrote {path}", markup=False, highlight=False, soft_wrap=True)
+    output.say(f"Wrote {path}")

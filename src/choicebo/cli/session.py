@@ -16,6 +16,7 @@ from choicebo.cli.keys import END, ENTER, Keys
 from choicebo.cli.option_table import KEYS, OptionTable
 from choicebo.errors import InvalidInput
 from choicebo.formatting import counted
+from choicebo.presentation import output
 from choicebo.study import Question, Study
 
 KEEP_SOMETHING = "Mark at least one option to keep, or s to skip."
@@ -93,7 +94,7 @@ class Session(Turn):
     ) -> None:
         super().__init__(study, rater, asker)
         self._keys, self._console = keys, console or Console()
-        self._blocks = (self._console.encoding or "").lower().startswith("utf")
+        self._blocks = output.draws_blocks(self._console)
 
     def say(self, sentence: str) -> None:
         """Print a sentence below the table."""

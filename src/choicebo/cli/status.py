@@ -81,7 +81,7 @@ def _pareto_table(study: Study, found: tuple[ParetoOption, ...], console: Consol
     from choicebo.cli.option_table import bar
     from choicebo.presentation.fields import as_table
 
-    blocks = (console.encoding or "").lower().startswith("utf")
+    blocks = output.draws_blocks(console)
     table = Table(border_style="dim")
     table.add_column("probability", no_wrap=True)
     headings, rows = as_table(study.space, [each.option for each in found[:most]])

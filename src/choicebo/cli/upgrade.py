@@ -26,4 +26,4 @@ def upgrade(study: arguments.Address, json: arguments.Json = False) -> None:
         output.print_json({"applied": list(applied)})
     else:
         words = "\n".join(f"Applied {step}" for step in applied) or "Up to date already: nothing was changed."
-        output.results().print(words, markup=False, highlight=False)
+        output.say(words)

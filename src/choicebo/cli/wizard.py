@@ -12,6 +12,7 @@ from rich.table import Table
 from choicebo.cli.new import read_catalogue
 from choicebo.cli.option_table import OptionTable
 from choicebo.errors import ChoiceboError, InvalidInput
+from choicebo.presentation import output
 from choicebo.space import Catalogue, Categorical, Fixed, Integer, Ordinal, Parameter, Real, Space
 from choicebo.space.study_file import QUESTION
 from choicebo.study import Study
@@ -150,7 +151,7 @@ class Wizard:
     def _preview(self, space: Space | Catalogue, size: int, baseline: dict[str, Any] | None) -> None:
         self._say("\nA question will look like this:")
         options = space.decode(space.sobol(min(size, 5)))
-        blocks = (self._console.encoding or "").lower().startswith("utf")
+        blocks = output.draws_blocks(self._console)
         self._console.print(OptionTable(space, options, (), baseline, blocks).table((), self._console.width))
 
     def _ask(self, text: str, read: Callable[[str], T], default: str | None = None) -> T:

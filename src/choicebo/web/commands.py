@@ -131,10 +131,8 @@ def _run(config: uvicorn.Config, host: str, token: str | None) -> None:
                 port = self.servers[0].sockets[0].getsockname()[1]
                 shown = f"[{host}]" if ":" in host else host
                 way = "" if token is None else f"/enter?token={quote(token)}"
-                output.results().print(
-                    f"choicebo is at http://{shown}:{port}{way}", markup=False, highlight=False, soft_wrap=True
-                )
-                output.notes().print("Ctrl-C stops it; every answer is stored.", style="dim")
+                output.say(f"choicebo is at http://{shown}:{port}{way}")
+                output.note("Ctrl-C stops it; every answer is stored.")
 
     with contextlib.suppress(KeyboardInterrupt):  # the way to stop it
         Announced(config).run()
