@@ -41,11 +41,7 @@ def report(
             raise InvalidInput("There are no answers yet, so there is nothing to report: choicebo pick takes some.")
         from choicebo.presentation.report_page import report_page
 
-        with waiting("Fitting the model") as progress:
-            found = opened.status(rater=rater, progress=progress)
-            posterior = opened.posterior(rater)
-        assert posterior is not None
-        with waiting("Drawing", model=False):
-            page = report_page(opened, found, posterior, rater)
+        with waiting("Writing the report") as progress:
+            page = report_page(opened, rater, progress)
     path.write_text(page, encoding="utf-8")
     output.say(f"Wrote {path}")

@@ -20,6 +20,7 @@ from choicebo.presentation import output
 from choicebo.study import Question, Study
 
 KEEP_SOMETHING = "Mark at least one option to keep, or s to skip."
+NO_BASELINE = "This study names nothing to fall back on: s skips."
 STOP, SKIP, UNDO, NONE = "stop", "skip", "undo", "none"
 Act = str | tuple[int, ...]
 """What the person decided: one of the words above, or the positions kept."""
@@ -70,6 +71,21 @@ class Turn(ABC):
             return f"{told}."
         return f"{told}, explained by {counted(question.latent_dim, 'hidden objective')}."
 
+    def command(self, word: str, question: Question) -> tuple[Act | None, str] | None:
+        """What a key or word asks for: a decision, if it is one, and a hint; None if it is no command."""
+        match word:
+            case "q" | "quit" | "stop" | "exit":
+                return STOP, ""
+            case "s" | "skip":
+                return SKIP, ""
+            case "u" | "undo":
+                return UNDO, ""
+            case "?" | "why" | "help":
+                return None, self.why(question)
+            case "0" | "none":
+                return (NONE, "") if self.study.baseline else (None, NO_BASELINE)
+        return None
+
     def options(self, question: Question, blocks: bool = True) -> OptionTable:
         """The options of a question, ready to be shown."""
         return OptionTable(self.study.space, question.options, question.new, self.study.baseline, blocks)
@@ -112,7 +128,7 @@ class Session(Turn):
             self._console.print(options.table((), self._console.width))
         with self._live(self._shown(options, kept, "", table_moves)) as live:
             while True:
-                decided, hint = self._press(self._keys.read(), kept, options, question)
+                decided, hint = self._press(self._keys.read(), kept, question)
                 if live is not None:
                     live.update(self._shown(options, kept, hint, table_moves), refresh=True)
                 elif hint:
@@ -120,30 +136,16 @@ class Session(Turn):
                 if decided is not None:
                     return decided
 
-    def _press(self, key: str, kept: set[int], options: OptionTable, question: Question) -> tuple[Act | None, str]:
+    def _press(self, key: str, kept: set[int], question: Question) -> tuple[Act | None, str]:
         """What a key does: a decision, if it is one, and a hint for the person."""
-        place = KEYS.find(key) if key and key != ENTER else -1
+        place = KEYS.find(key) if key else -1
         if 0 <= place < len(question.options):
             kept ^= {place}
             return None, ""
-        match key:
-            case "q" | "":
-                return STOP, ""
-            case "s":
-                return SKIP, ""
-            case "u":
-                return UNDO, ""
-            case "?":
-                return None, self.why(question)
-            case "0":
-                return (
-                    (NONE, "") if options.has_baseline else (None, "This study names nothing to fall back on: s skips.")
-                )
-            case "\n":
-                return (tuple(sorted(kept)), "") if kept else (None, KEEP_SOMETHING)
-            case " ":
-                return None, ""
-        return None, f"{key!r} is no key here." if key.isprintable() else ""
+        if key == ENTER:
+            return (tuple(sorted(kept)), "") if kept else (None, KEEP_SOMETHING)
+        hint = f"{key!r} is no key here." if key.isprintable() and key != " " else ""
+        return (STOP, "") if key == END else self.command(key, question) or (None, hint)
 
     def _live(self, shown: RenderableType) -> contextlib.AbstractContextManager[Live | None]:
         """What is drawn anew at each key; where nothing can be drawn anew, it is shown once."""
@@ -201,21 +203,11 @@ class PlainSession(Turn):
 
     def _understand(self, line: str, question: Question) -> tuple[Act | None, str]:
         words = line.lower().replace(",", " ").split()
-        match words:
-            case []:
-                return (STOP, "") if line == END else (None, KEEP_SOMETHING)
-            case ["q" | "quit" | "stop" | "exit"]:
-                return STOP, ""
-            case ["s" | "skip"]:
-                return SKIP, ""
-            case ["u" | "undo"]:
-                return UNDO, ""
-            case ["?" | "why" | "help"]:
-                return None, self.why(question)
-            case ["0" | "none"]:
-                if self.study.baseline:
-                    return NONE, ""
-                return None, "This study names nothing to fall back on: type s to skip."
+        if not words:
+            return (STOP, "") if line == END else (None, KEEP_SOMETHING)
+        meant = self.command(words[0], question) if len(words) == 1 else None
+        if meant is not None:
+            return meant
         shown = len(question.options)
         places = [int(word) - 1 if word.isascii() and word.isdigit() else KEYS.find(word) for word in words]
         if not all(0 <= place < shown for place in places):

@@ -17,6 +17,7 @@ from choicebo.presentation.templates import fill_svg
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from choicebo.model.engines.base import ProgressCallback
     from choicebo.model.posterior import Posterior
     from choicebo.space import Option
     from choicebo.study import Past, Status, Study
@@ -40,15 +41,16 @@ li.kept { font-weight: 600; }
 _MOST_CARDS = 12
 
 
-def report_page(study: Study, found: Status, posterior: Posterior, rater: str | None = None) -> str:
-    """Everything that was learned.
+def report_page(study: Study, rater: str | None = None, progress: ProgressCallback | None = None) -> str:
+    """Everything that was learned from the answers, of which there must be some.
 
     Args:
         study: The study.
-        found: Its status, with what the model says.
-        posterior: The model of the answers.
-        rater: Whose answers they are; None: everybody's.
+        rater: Whose answers are learned from; None: everybody's.
+        progress: Told of the fit, if the model is not stored.
     """
+    found, posterior = study.status(rater=rater, progress=progress), study.posterior(rater)
+    assert posterior is not None
     of = f" · answers of {escape(rater)}" if rater else ""
     head = [
         f"<h1>{escape(study.name)}</h1>",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import secrets
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import quote
@@ -78,19 +78,14 @@ def serve(
         import uvicorn
 
         from choicebo.web.app import create_app
-        from choicebo.web.server_settings import ServerSettings, is_loopback
+        from choicebo.web.server_settings import ServerSettings
     except ImportError as error:
         raise InvalidInput(f"The web app needs {error.name!r}: pip install 'choicebo[web]'.") from None
-    if token is None and not is_loopback(host):
-        raise InvalidInput(
-            f"The address {host} can be reached from other machines, so a token is needed; here is a fresh one: "
-            f"--token {secrets.token_urlsafe(16)}"
-        )
     from choicebo.model import compiling
 
+    settings = ServerSettings(study, host, port, token, workers, share_result, images, patience)
     compiling.start()  # the first questions need no model, so that nobody waits for it
-    settings = ServerSettings(_address(study), host, port, token, workers, share_result, images, patience)
-    app = create_app(settings)
+    app = create_app(replace(settings, url=_address(study)))
     app.state.desk.list()  # a database that cannot be read is an error now, not in the browser
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
     config = uvicorn.Config(

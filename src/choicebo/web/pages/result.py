@@ -88,10 +88,9 @@ def worth_a_card(points: Sequence[Point]) -> Sequence[Point]:
 def _report(study: Study, rater: str | None) -> str:
     from choicebo.presentation.report_page import report_page
 
-    posterior = study.posterior(rater)
-    if posterior is None:
+    if study.data(rater) is None:
         raise StudyNotFound("There are no answers yet, so there is nothing to report.")
-    return report_page(study, study.status(rater=rater), posterior, rater)
+    return report_page(study, rater)
 
 
 def _file(study: Study, file: str, content: str, media_type: str) -> Response:
