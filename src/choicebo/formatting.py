@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from datetime import datetime
 
@@ -17,16 +18,17 @@ def percent(share: float) -> str:
     return "under 1 %" if share < 0.01 else f"{share:.0%}".replace("%", " %")
 
 
-def counted(number: int, thing: str, things: str = "") -> str:
-    """A number of things; ``things`` is the plural where it is not ``thing`` with an s.
+def counted(number: float, thing: str, things: str = "") -> str:
+    """A whole number of things, or infinitely many; ``things`` is the plural where it is not ``thing`` with an s.
 
-    >>> counted(1, "answer"), counted(1200, "answer"), counted(0, "entry", "entries")
-    ('1 answer', '1,200 answers', '0 entries')
+    >>> counted(1, "answer"), counted(1200, "answer"), counted(0, "entry", "entries"), counted(math.inf, "option")
+    ('1 answer', '1,200 answers', '0 entries', 'infinitely many options')
     """
-    return f"{number:,} {plural(number, thing, things)}"
+    count = "infinitely many" if number == math.inf else f"{int(number):,}"
+    return f"{count} {plural(number, thing, things)}"
 
 
-def plural(number: int, thing: str, things: str = "") -> str:
+def plural(number: float, thing: str, things: str = "") -> str:
     """The word for so many things, without the number.
 
     >>> plural(1, "option"), plural(2, "option")

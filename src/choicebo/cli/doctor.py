@@ -153,7 +153,7 @@ def _compiler() -> Iterator[Finding]:
 
 
 def _compiled() -> Iterator[Finding]:
-    """Whether the model's compiled code is there, and where it is kept."""
+    """Whether the model's compiled code is there, and where it is stored."""
     from choicebo.model import compiling, native
 
     there, folder = compiling.is_compiled(), native.log_likelihoods.folder

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from choicebo.cli import arguments
-from choicebo.formatting import without_password
+from choicebo.formatting import counted, without_password
 from choicebo.presentation import output
 
 if TYPE_CHECKING:
@@ -117,10 +117,9 @@ def announce(study: Study, address: str, json: bool = False) -> None:
         )
         return
     alone, where = len(type(study).list(address)) == 1, without_password(address)
-    kind = "rows" if isinstance(study.space, Catalogue) else "combinations"
-    count = "infinitely many" if size == float("inf") else f"{int(size):,}"
+    options = counted(size, "row" if isinstance(study.space, Catalogue) else "combination")
     output.say(
-        f"Created the study {study.name!r} in {where}: {count} {kind}, {study.settings['query_size']} at a time.\n"
+        f"Created the study {study.name!r} in {where}: {options}, {study.settings['query_size']} at a time.\n"
         f"Answer questions:  choicebo pick {where}" + ("" if alone else f" --name {study.name!r}")
     )
 

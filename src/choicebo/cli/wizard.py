@@ -39,7 +39,7 @@ class Wizard:
         """Ask, show a preview, and create the study; its address and the study."""
         self._say("A new study. Enter takes the suggestion in [brackets]; Ctrl-C leaves without creating anything.")
         name = name or self._ask("Name of the study", _text, default=Path(address).stem if address else None)
-        address = address or self._ask("File to keep it in", _free_file, default=f"{name}.db")
+        address = address or self._ask("File to store it in", _free_file, default=f"{name}.db")
         settings.setdefault("question", self._ask("Question to ask", _text, default=QUESTION))
         space = self._space()
         if "query_size" not in settings:

@@ -53,7 +53,8 @@ class Guard:
     """ASGI middleware: refuses foreign hosts and origins and oversized bodies, and sets the security headers.
 
     Without a token whoever reaches the server is its owner, so a page elsewhere must not reach it through the visitor's
-    browser: neither under another name that resolves to this machine, nor from another origin.
+    browser: neither under another name that resolves to this machine, nor from another origin. Starlette's
+    ``TrustedHostMiddleware`` takes names and not networks such as 127.0.0.0/8, and does not say what to do.
     """
 
     def __init__(self, app: ASGIApp, *, loopback_only: bool, tell: Callable[[Request, int, str], Response]) -> None:

@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from choicebo.errors import ChoiceboError, SpaceError
+from choicebo.formatting import counted
 from choicebo.presentation.fields import describe
 from choicebo.presentation.page import data_url
 from choicebo.presentation.templates import check, fill_svg
@@ -154,7 +155,7 @@ def _preview(space: Space | Catalogue, template: str, images: Sequence[UploadFil
         }
         for option in options
     ]
-    size = "infinitely many options" if space.size == float("inf") else f"{space.size:,} options"
+    size = counted(space.size, "option")
     notes = [f"{column}: {why}" for column, why in space.dropped.items()] if isinstance(space, Catalogue) else []
     rules = " before the rules" if isinstance(space, Space) and space.constraints and space.size != float("inf") else ""
     return {"problem": "", "size": size + rules, "sample": sample, "notes": notes}
