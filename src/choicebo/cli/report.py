@@ -34,7 +34,9 @@ def report(
       choicebo report bread.db
       choicebo report bread.db --rater ann --out ann.html
     """
-    with arguments.open_study(study, name) as opened:
+    from choicebo.study import Study
+
+    with Study.open(study, name) as opened:
         path = out or Path(f"{opened.name}-report.html")
         arguments.require_new(path, force)
         if opened.data(rater) is None:

@@ -44,7 +44,7 @@ def status(
         if len(studies) > 1:
             _list(studies, json)
             return
-    with arguments.open_study(study, name) as opened:
+    with Study.open(study, name) as opened:
         with waiting("Fitting the model") as progress:
             found = opened.status(rater=rater, insight=not quick, progress=progress)
         if json:
