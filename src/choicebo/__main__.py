@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def build_app() -> typer.Typer:
     """The app with all its commands."""
     from choicebo.cli import commands as study_commands
-    from choicebo.cli.app import create_app
+    from choicebo.cli.root_command import create_app
     from choicebo.experiments import experiment_commands
     from choicebo.web import commands as web_commands
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import base64
 import json
 import re
 import shutil
@@ -9,6 +10,7 @@ from cli_helpers import QUICK, SPACE
 
 from choicebo.cli import waiting
 from choicebo.model import compiling
+from choicebo.space.study_file import Show
 from choicebo.study import Study
 
 
@@ -17,7 +19,7 @@ def test_status_shows_answers_objectives_the_pareto_set_and_advice(run, answered
     assert result.exit_code == 0, result.output
     assert "7 answers" in result.stdout
     assert "1 hidden objective." in result.stdout
-    assert re.search(r"\d+% ", result.stdout)
+    assert re.search(r"\d+ % ", result.stdout)
     assert re.search(r"^(Go on|You may stop): ", result.stdout, re.MULTILINE)
 
 
@@ -93,12 +95,15 @@ def test_words_of_a_study_cannot_become_markup_of_the_report(run, answered, tmp_
     assert hostile in run("status", "other.db", "--quick").stdout
 
 
-def test_drawings_of_options_are_images_in_the_report():
-    from choicebo.cli.report_page import _card
-
-    card = _card("<svg><text>{flour} {other}</text></svg>", {"flour": "<rye>"}, "90%")
-    assert card.count("data:image/svg+xml;base64,") == 1
-    assert "<rye>" not in card
+def test_drawings_of_options_are_images_in_the_report(run, tmp_path):
+    shown = Show("svg", template="<svg><text>{flour} {minutes:.1f}</text></svg>")
+    with Study.create("drawn.db", "drawn", SPACE, show=shown, **QUICK) as study:
+        study.tell(study.ask(), [0])
+    assert run("report", "drawn.db", "--out", "page.html").exit_code == 0
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    drawings = [base64.b64decode(code).decode() for code in re.findall(r"data:image/svg\+xml;base64,([^\"]+)", page)]
+    assert drawings
+    assert all(re.fullmatch(r"<svg><text>(rye|wheat|spelt) \d+\.0</text></svg>", drawing) for drawing in drawings)
 
 
 def said_after_a_while(capsys, **options):

@@ -130,7 +130,7 @@ def test_a_study_is_created_by_question_and_answer(terminal, tmp_path):
     child = terminal("new")
     dialogue = [
         ("Name of the study", "rolls"),
-        ("File to keep it in.*rolls.db", ""),
+        ("File to store it in.*rolls.db", ""),
         ("Question to ask", "Which rolls?"),
         ("table", ""),
         ("Name of a parameter", "minutes"),
@@ -162,7 +162,7 @@ def test_leaving_the_dialogue_creates_nothing(terminal, tmp_path):
     child = terminal("new")
     child.expect("Name of the study")
     child.sendline("rolls")
-    child.expect("File to keep it in")
+    child.expect("File to store it in")
     child.sendintr()
     assert ended(child) == 130
     assert list(tmp_path.iterdir()) == []

@@ -54,6 +54,15 @@ def test_the_loop_through_the_api(serve: Callable[..., Browser]) -> None:
     assert call.get("/api/v1/studies").json()[0]["answers"] == 2
 
 
+def test_a_drawing_that_names_something_unknown_is_refused(serve: Callable[..., Browser]) -> None:
+    call = serve().client
+    study = {"name": "bread", "space": SPACE, "show": {"kind": "svg", "template": "<svg>{minuts}</svg>"}}
+    refused = call.post("/api/v1/studies", json=study)
+    assert refused.status_code == 400
+    assert "Did you mean 'minutes'?" in refused.json()["error"]
+    assert call.get("/api/v1/studies").json() == []
+
+
 def test_a_rater_of_the_api_has_questions_and_history_of_their_own(browser: Browser) -> None:
     invited = browser.client.post("/api/v1/studies/bread/raters", json={"name": "Ann"}).json()
     headers = {"Authorization": f"Bearer {invited['token']}"}

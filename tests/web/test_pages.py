@@ -25,8 +25,8 @@ from choicebo.web import charts, server
 from choicebo.web.app import create_app
 from choicebo.web.pages import choose
 from choicebo.web.pages.result import worth_a_card
-from choicebo.web.results import Point, Result, build_result
-from choicebo.web.settings import ServerSettings
+from choicebo.web.server_settings import ServerSettings
+from choicebo.web.study_result import Point, Result, build_result
 
 from .web_helpers import Browser, bread
 
@@ -105,6 +105,7 @@ def test_a_baseline_and_rules_are_taken_from_the_form(serve: Callable[..., Brows
         ({"constraints": "minuts >= 10"}, "minuts"),
         ({"p-values": ["", "rye"]}, "flour"),
         ({"p-today": ["10", ""]}, "today"),
+        ({"template": "<svg>{flours}</svg>"}, "Did you mean &#39;flour&#39;?"),
         ({"name": "taken"}, "already"),
     ],
 )

@@ -19,7 +19,7 @@ from choicebo.optimizer import situation as compute
 from choicebo.space.study_file import Show
 from choicebo.study import Study
 from choicebo.web.app import create_app
-from choicebo.web.settings import ServerSettings
+from choicebo.web.server_settings import ServerSettings
 
 from . import fake_model
 from .web_helpers import DRAWING, bread

@@ -14,7 +14,7 @@ from choicebo.study import Study, StudyError
 from choicebo.web import pages
 from choicebo.web.guard import CONTENT_POLICY, FORM_BYTES, HEADERS, UPLOAD_BYTES
 from choicebo.web.pictures import image_file
-from choicebo.web.settings import ServerSettings
+from choicebo.web.server_settings import ServerSettings
 
 from .web_helpers import TOKEN, Browser, bread
 

@@ -15,7 +15,7 @@ from choicebo.errors import InvalidInput
 from choicebo.optimizer import situation as compute
 from choicebo.serving.scheduler import Scheduler
 from choicebo.study import Study
-from choicebo.web.settings import ServerSettings
+from choicebo.web.server_settings import ServerSettings
 
 from . import fake_model
 from .web_helpers import Browser, bread

@@ -18,7 +18,7 @@ from choicebo.serving.pool import LocalPool
 from choicebo.study import StorageError, Study
 from choicebo.web import commands
 from choicebo.web.server import Server
-from choicebo.web.settings import ServerSettings
+from choicebo.web.server_settings import ServerSettings
 
 from .web_helpers import bread
 

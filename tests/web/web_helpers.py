@@ -16,7 +16,7 @@ import choicebo as cb
 from choicebo.space.study_file import Show
 from choicebo.study import Study
 from choicebo.web.app import create_app
-from choicebo.web.settings import ServerSettings
+from choicebo.web.server_settings import ServerSettings
 
 TOKEN = "a-token-that-nobody-guesses"
 DRAWING = (

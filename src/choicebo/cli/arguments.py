@@ -1,17 +1,13 @@
-"""Arguments and options that several commands take, and how they open the study that is meant."""
+"""Arguments and options that several commands take."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from choicebo.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from choicebo.study import Study
 
 Address = Annotated[
     str,
@@ -31,22 +27,6 @@ OnlyRater = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for another program.")]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Write over files that are there.")]
-
-
-def shown(address: str) -> str:
-    """An address as it may be printed: without the password.
-
-    >>> shown("postgresql://ann:secret@server/studies"), shown("bread.db")
-    ('postgresql://ann:***@server/studies', 'bread.db')
-    """
-    return re.sub(r"(://[^:/@]*):[^@]*@", r"\1:***@", address)
-
-
-def open_study(address: str, name: str | None = None) -> Study:
-    """The study that is meant."""
-    from choicebo.study import Study
-
-    return Study.open(address, name)
 
 
 def require_new(path: Path, force: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from choicebo.cli import doctor, example, new, pick, report, status, transfer, upgrade
+from choicebo.cli import doctor, example, export_import, new, pick, report, status, upgrade
 
 
 def add_to(app: typer.Typer) -> None:
@@ -14,7 +14,7 @@ def add_to(app: typer.Typer) -> None:
     app.command("pick")(pick.pick)
     app.command("status")(status.status)
     app.command("report")(report.report)
-    app.command("export")(transfer.export)
-    app.command("import")(transfer.import_)
+    app.command("export")(export_import.export)
+    app.command("import")(export_import.import_)
     app.command("upgrade")(upgrade.upgrade)
     app.command("doctor")(doctor.doctor)

@@ -15,9 +15,11 @@ from typing import Annotated, Any
 import typer
 
 from choicebo import __version__
-from choicebo.cli import arguments, output
+from choicebo.cli import arguments
 from choicebo.cli.waiting import waiting
 from choicebo.errors import ChoiceboError
+from choicebo.formatting import counted
+from choicebo.presentation import output
 
 _NEEDED = (
     "numpy",
@@ -151,7 +153,7 @@ def _compiler() -> Iterator[Finding]:
 
 
 def _compiled() -> Iterator[Finding]:
-    """Whether the model's compiled code is there, and where it is kept."""
+    """Whether the model's compiled code is there, and where it is stored."""
     from choicebo.model import compiling, native
 
     there, folder = compiling.is_compiled(), native.log_likelihoods.folder
@@ -168,5 +170,5 @@ def _database(address: str) -> Iterator[Finding]:
     except ChoiceboError as error:
         yield Finding("database", str(error), False, "see the line above")
         return
-    listed = ", ".join(f"{each.name} ({each.answers} answers)" for each in studies)
+    listed = ", ".join(f"{each.name} ({counted(each.answers, 'answer')})" for each in studies)
     yield Finding("database", f"reached; {listed}" if studies else "reached; it holds no study yet")

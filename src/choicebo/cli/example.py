@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from choicebo.cli import arguments, output
+from choicebo.cli import arguments
+from choicebo.presentation import output
 
 
 class Example(enum.StrEnum):
@@ -60,11 +61,9 @@ def example(
         arguments.require_new(path, force)
     for path in written:
         path.write_bytes(resources.files("choicebo.cli").joinpath("examples", path.name).read_bytes())
-    console = output.results()
-    console.print("Wrote " + " and ".join(map(str, written)), markup=False, highlight=False, soft_wrap=True)
+    output.say("Wrote " + " and ".join(map(str, written)))
     if address is None:
-        hint = f"Create the study:  choicebo new {folder / name}.db --space {written[0]}"
-        console.print(hint, markup=False, highlight=False, soft_wrap=True)
+        output.say(f"Create the study:  choicebo new {folder / name}.db --space {written[0]}")
         return
     from choicebo.cli.new import announce
     from choicebo.study import Study

@@ -1,4 +1,8 @@
-"""Single keys from a terminal, without Enter; from a pipe, single characters."""
+"""Single keys from a terminal, without Enter; from a pipe, single characters.
+
+Not ``click.getchar``: it takes several keys typed at once for one, shows and loses those that are typed while the next
+table is drawn, and asks the terminal even if the input is a pipe.
+"""
 
 from __future__ import annotations
 

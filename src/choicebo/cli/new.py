@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from choicebo.cli import arguments, output
+from choicebo.cli import arguments
+from choicebo.formatting import counted, without_password
+from choicebo.presentation import output
 
 if TYPE_CHECKING:
     from choicebo.space import Catalogue
@@ -114,22 +116,19 @@ def announce(study: Study, address: str, json: bool = False) -> None:
             {"study": address, "name": study.name, "options": int(size) if size != float("inf") else None}
         )
         return
-    alone, where = len(type(study).list(address)) == 1, arguments.shown(address)
-    kind = "rows" if isinstance(study.space, Catalogue) else "combinations"
-    count = "infinitely many" if size == float("inf") else f"{int(size):,}"
-    output.results().print(
-        f"Created the study {study.name!r} in {where}: {count} {kind}, {study.settings['query_size']} at a time.\n"
-        f"Answer questions:  choicebo pick {where}" + ("" if alone else f" --name {study.name!r}"),
-        markup=False,
-        highlight=False,
-        soft_wrap=True,
+    alone, where = len(type(study).list(address)) == 1, without_password(address)
+    options = counted(size, "row" if isinstance(study.space, Catalogue) else "combination")
+    output.say(
+        f"Created the study {study.name!r} in {where}: {options}, {study.settings['query_size']} at a time.\n"
+        f"Answer questions:  choicebo pick {where}" + ("" if alone else f" --name {study.name!r}")
     )
 
 
 def _from_file(address: str, path: Path, name: str | None, settings: dict[str, Any]) -> Study:
+    from choicebo.presentation.templates import read_study_file
     from choicebo.study import Study
 
-    return Study.create_from_file(address, path, name=name, **settings)
+    return Study.create_from_file(address, read_study_file(path), name=name, **settings)
 
 
 def _from_table(

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from choicebo.cli import arguments, output
+from choicebo.cli import arguments
+from choicebo.formatting import counted, without_password
+from choicebo.presentation import output
 
 if TYPE_CHECKING:
     from choicebo.study import Study
@@ -72,14 +74,8 @@ def pick(
             with Keys() as keys:
                 given = Session(opened, who, keys).run(questions)
         total = opened.n_answers
-    output.results().print(
-        _summary(given, total, arguments.shown(study)), highlight=False, soft_wrap=True, markup=False
-    )
-
-
-def _summary(given: int, total: int, address: str) -> str:
-    now = "1 answer" if given == 1 else f"{given} answers"
-    return f"{now} given, {total} in all. What was learned: choicebo status {address}"
+    address = without_password(study)
+    output.say(f"{counted(given, 'answer')} given, {total} in all. What was learned: choicebo status {address}")
 
 
 def _rater(study: Study, rater: str | None, join: bool) -> str | None:

@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
-from choicebo.cli import arguments, output
+from choicebo.cli import arguments
 from choicebo.cli.waiting import waiting
 from choicebo.errors import InvalidInput
+from choicebo.presentation import output
 
 
 def report(
@@ -33,18 +34,16 @@ def report(
       choicebo report bread.db
       choicebo report bread.db --rater ann --out ann.html
     """
-    with arguments.open_study(study, name) as opened:
+    from choicebo.study import Study
+
+    with Study.open(study, name) as opened:
         path = out or Path(f"{opened.name}-report.html")
         arguments.require_new(path, force)
         if not opened.count_answers(rater):
             raise InvalidInput("There are no answers yet, so there is nothing to report: choicebo pick takes some.")
-        from choicebo.cli import report_page
+        from choicebo.presentation.report_page import report_page
 
-        with waiting("Fitting the model") as progress:
-            found = opened.status(rater=rater, progress=progress)
-            posterior = opened.posterior(rater)
-        assert posterior is not None
-        with waiting("Drawing", model=False):
-            page = report_page.page(opened, found, posterior, rater)
+        with waiting("Writing the report") as progress:
+            page = report_page(opened, rater, progress)
     path.write_text(page, encoding="utf-8")
-    output.results().print(f"Wrote {path}", markup=False, highlight=False, soft_wrap=True)
+    output.say(f"Wrote {path}")

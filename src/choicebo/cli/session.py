@@ -11,14 +11,17 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from choicebo.cli.cards import KEYS, Cards
 from choicebo.cli.keys import END, ENTER, Keys
+from choicebo.cli.option_table import KEYS, OptionTable
 from choicebo.cli.waiting import waiting
 from choicebo.errors import InvalidInput
+from choicebo.formatting import counted
+from choicebo.presentation import output
 from choicebo.study import Question, Study
 
 CHOOSING = "Choosing the next question"
 KEEP_SOMETHING = "Mark at least one option to keep, or s to skip."
+NO_BASELINE = "This study names nothing to fall back on: s skips."
 STOP, SKIP, UNDO, NONE = "stop", "skip", "undo", "none"
 Act = str | tuple[int, ...]
 """What the person decided: one of the words above, or the positions kept."""
@@ -64,15 +67,29 @@ class Turn(ABC):
     def why(self, question: Question) -> str:
         """Why these options, in some sentences."""
         answers = self.study.n_answers
-        told = f"{question.reason} So far there {'is 1 answer' if answers == 1 else f'are {answers} answers'}"
+        told = f"{question.reason} So far there {'is' if answers == 1 else 'are'} {counted(answers, 'answer')}"
         if question.latent_dim is None:
             return f"{told}."
-        objectives = "1 hidden objective" if question.latent_dim == 1 else f"{question.latent_dim} hidden objectives"
-        return f"{told}, explained by {objectives}."
+        return f"{told}, explained by {counted(question.latent_dim, 'hidden objective')}."
 
-    def cards(self, question: Question, blocks: bool = True) -> Cards:
+    def command(self, word: str, question: Question) -> tuple[Act | None, str] | None:
+        """What a key or word asks for: a decision, if it is one, and a hint; None if it is no command."""
+        match word:
+            case "q" | "quit" | "stop" | "exit":
+                return STOP, ""
+            case "s" | "skip":
+                return SKIP, ""
+            case "u" | "undo":
+                return UNDO, ""
+            case "?" | "why" | "help":
+                return None, self.why(question)
+            case "0" | "none":
+                return (NONE, "") if self.study.baseline else (None, NO_BASELINE)
+        return None
+
+    def options(self, question: Question, blocks: bool = True) -> OptionTable:
         """The options of a question, ready to be shown."""
-        return Cards(self.study.space, question.options, question.new, self.study.baseline, blocks)
+        return OptionTable(self.study.space, question.options, question.new, self.study.baseline, blocks)
 
     def _undo(self) -> int:
         """Take the latest act back; 1 if it was an answer."""
@@ -92,7 +109,7 @@ class Session(Turn):
     def __init__(self, study: Study, rater: str | None, keys: Keys, console: Console | None = None) -> None:
         super().__init__(study, rater)
         self._keys, self._console = keys, console or Console()
-        self._blocks = (self._console.encoding or "").lower().startswith("utf")
+        self._blocks = output.draws_blocks(self._console)
 
     def say(self, sentence: str) -> None:
         """Print a sentence below the table."""
@@ -100,46 +117,34 @@ class Session(Turn):
 
     def decide(self, question: Question) -> Act:
         """Show the table and read keys until one of them decides."""
-        cards = self.cards(question, self._blocks)
+        options = self.options(question, self._blocks)
         kept: set[int] = set()
         self._keys.forget()
         self._console.print()
         self._console.print(Text(f"Question {question.number}", style="bold").append(f"  {self.study.question}"))
-        table_moves = self._fits(cards)
+        table_moves = self._fits(options)
         if not table_moves:
-            self._console.print(cards.table((), self._console.width))
-        with self._live(self._shown(cards, kept, "", table_moves)) as live:
+            self._console.print(options.table((), self._console.width))
+        with self._live(self._shown(options, kept, "", table_moves)) as live:
             while True:
-                decided, hint = self._press(self._keys.read(), kept, cards, question)
+                decided, hint = self._press(self._keys.read(), kept, question)
                 if live is not None:
-                    live.update(self._shown(cards, kept, hint, table_moves), refresh=True)
+                    live.update(self._shown(options, kept, hint, table_moves), refresh=True)
                 elif hint:
                     self.say(hint)
                 if decided is not None:
                     return decided
 
-    def _press(self, key: str, kept: set[int], cards: Cards, question: Question) -> tuple[Act | None, str]:
+    def _press(self, key: str, kept: set[int], question: Question) -> tuple[Act | None, str]:
         """What a key does: a decision, if it is one, and a hint for the person."""
-        place = KEYS.find(key) if key and key != ENTER else -1
+        place = KEYS.find(key) if key else -1
         if 0 <= place < len(question.options):
             kept ^= {place}
             return None, ""
-        match key:
-            case "q" | "":
-                return STOP, ""
-            case "s":
-                return SKIP, ""
-            case "u":
-                return UNDO, ""
-            case "?":
-                return None, self.why(question)
-            case "0":
-                return (NONE, "") if cards.baseline else (None, "This study names nothing to fall back on: s skips.")
-            case "\n":
-                return (tuple(sorted(kept)), "") if kept else (None, KEEP_SOMETHING)
-            case " ":
-                return None, ""
-        return None, f"{key!r} is no key here." if key.isprintable() else ""
+        if key == ENTER:
+            return (tuple(sorted(kept)), "") if kept else (None, KEEP_SOMETHING)
+        hint = f"{key!r} is no key here." if key.isprintable() and key != " " else ""
+        return (STOP, "") if key == END else self.command(key, question) or (None, hint)
 
     def _live(self, shown: RenderableType) -> contextlib.AbstractContextManager[Live | None]:
         """What is drawn anew at each key; where nothing can be drawn anew, it is shown once."""
@@ -148,20 +153,20 @@ class Session(Turn):
             return contextlib.nullcontext()
         return Live(shown, console=self._console, auto_refresh=False, vertical_overflow="visible")
 
-    def _fits(self, cards: Cards) -> bool:
+    def _fits(self, options: OptionTable) -> bool:
         """Whether the table can be drawn anew at each key: it must be seen as a whole, with the lines below."""
         if not self._console.is_terminal:
             return False
-        lines = self._console.render_lines(cards.table((), self._console.width))
+        lines = self._console.render_lines(options.table((), self._console.width))
         return len(lines) + 6 <= self._console.height
 
-    def _shown(self, cards: Cards, kept: set[int], hint: str, with_table: bool) -> RenderableType:
+    def _shown(self, options: OptionTable, kept: set[int], hint: str, with_table: bool) -> RenderableType:
         marks = Text("Keep: ")
-        for place, key in enumerate(KEYS[: len(cards.options)]):
+        for place, key in enumerate(KEYS[: options.size]):
             marks.append(f"[{key}]" if place in kept else f" {key} ", style="bold green" if place in kept else "")
         keys = "   Enter done  s skip  u undo  ? why  q stop"
-        marks.append(keys + ("  0 none of these" if cards.baseline else ""), style="dim")
-        parts: list[RenderableType] = [cards.table(kept, self._console.width)] if with_table else []
+        marks.append(keys + ("  0 none of these" if options.has_baseline else ""), style="dim")
+        parts: list[RenderableType] = [options.table(kept, self._console.width)] if with_table else []
         parts.append(marks)
         if hint:
             parts.append(Text(hint, style="yellow"))
@@ -183,7 +188,7 @@ class PlainSession(Turn):
         """Read the options out and take lines until one of them decides."""
         self.say("")
         self.say(f"Question {question.number}. {self.study.question}")
-        for line in self.cards(question).lines():
+        for line in self.options(question).lines():
             self.say(line)
         none = ", 0 for none of these" if self.study.baseline else ""
         self.say(f"Type the numbers to keep, such as 1 3; or s to skip, u to undo{none}, ? for why, q to stop.")
@@ -197,21 +202,11 @@ class PlainSession(Turn):
 
     def _understand(self, line: str, question: Question) -> tuple[Act | None, str]:
         words = line.lower().replace(",", " ").split()
-        match words:
-            case []:
-                return (STOP, "") if line == END else (None, KEEP_SOMETHING)
-            case ["q" | "quit" | "stop" | "exit"]:
-                return STOP, ""
-            case ["s" | "skip"]:
-                return SKIP, ""
-            case ["u" | "undo"]:
-                return UNDO, ""
-            case ["?" | "why" | "help"]:
-                return None, self.why(question)
-            case ["0" | "none"]:
-                if self.study.baseline:
-                    return NONE, ""
-                return None, "This study names nothing to fall back on: type s to skip."
+        if not words:
+            return (STOP, "") if line == END else (None, KEEP_SOMETHING)
+        meant = self.command(words[0], question) if len(words) == 1 else None
+        if meant is not None:
+            return meant
         shown = len(question.options)
         places = [int(word) - 1 if word.isascii() and word.isdigit() else KEYS.find(word) for word in words]
         if not all(0 <= place < shown for place in places):

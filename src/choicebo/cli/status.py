@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from choicebo.cli import arguments, output
+from choicebo.cli import arguments
 from choicebo.cli.waiting import waiting
+from choicebo.formatting import counted, percent, plural
+from choicebo.presentation import output
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,7 +44,7 @@ def status(
         if len(studies) > 1:
             _list(studies, json)
             return
-    with arguments.open_study(study, name) as opened:
+    with Study.open(study, name) as opened:
         with waiting("Fitting the model") as progress:
             found = opened.status(rater=rater, insight=not quick, progress=progress)
         if json:
@@ -76,27 +78,27 @@ def _pareto_table(study: Study, found: tuple[ParetoOption, ...], console: Consol
     from rich.table import Table
     from rich.text import Text
 
-    from choicebo.cli.cards import bar
-    from choicebo.cli.fields import fields_of, title_of
+    from choicebo.cli.option_table import bar
+    from choicebo.presentation.fields import as_table
 
-    blocks = (console.encoding or "").lower().startswith("utf")
+    blocks = output.draws_blocks(console)
     table = Table(border_style="dim")
     table.add_column("probability", no_wrap=True)
-    shown = fields_of(study.space)
-    titled = any(title_of(study.space, each.option) for each in found)
-    for heading in (["name"] if titled else []) + [field.heading for field in shown]:
+    headings, rows = as_table(study.space, [each.option for each in found[:most]])
+    for heading in headings:
         table.add_column(heading, overflow="fold")
-    for each in found[:most]:
-        share = Text(f"{each.probability:4.0%} ").append(bar(each.probability, 6, blocks), style="cyan")
-        name = [title_of(study.space, each.option)] if titled else []
-        table.add_row(share, *name, *(field.text(each.option.get(field.name)) for field in shown))
+    for each, row in zip(found, rows, strict=False):
+        table.add_row(
+            Text(f"{percent(each.probability):>9} ").append(bar(each.probability, 6, blocks), style="cyan"), *row
+        )
     if len(found) > most:
         table.caption = f"and {len(found) - most} more: choicebo export ... pareto"
     return table
 
 
 def _counts(found: Status) -> str:
-    parts = [f"[bold]{found.answers}[/bold] answers", f"{found.options_shown} options shown"]
+    answers, options = plural(found.answers, "answer"), counted(found.options_shown, "option")
+    parts = [f"[bold]{found.answers}[/bold] {answers}", f"{options} shown"]
     for count, words in ((found.skips, "skipped"), (found.retracted, "retracted"), (found.open_questions, "open")):
         if count:
             parts.append(f"{count} {words}")
@@ -106,9 +108,8 @@ def _counts(found: Status) -> str:
 
 
 def _objectives(found: Status) -> str:
-    number = "1 hidden objective" if found.latent_dim == 1 else f"{found.latent_dim} hidden objectives"
     reason = found.latent_dim_history[-1]["reason"] if found.latent_dim_history else ""
-    return f"Explained by {number}. {reason}".rstrip()
+    return f"Explained by {counted(found.latent_dim or 0, 'hidden objective')}. {reason}".rstrip()
 
 
 def _surprise(each: Any) -> str:
@@ -116,7 +117,9 @@ def _surprise(each: Any) -> str:
     called = (
         f"The answer to question {past.question}" if past.question is not None else f"The choice added as {past.id}"
     )
-    return f"{called} is unlike the others ({each.probability:.0%} to be expected): you may want to look at it again."
+    return (
+        f"{called} is unlike the others ({percent(each.probability)} to be expected): you may want to look at it again."
+    )
 
 
 def _list(studies: tuple[StudyInfo, ...], json: bool) -> None:

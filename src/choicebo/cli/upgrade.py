@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from choicebo.cli import arguments, output
+from choicebo.cli import arguments
 from choicebo.cli.waiting import waiting
+from choicebo.presentation import output
 
 
 def upgrade(study: arguments.Address, json: arguments.Json = False) -> None:
@@ -25,4 +26,4 @@ def upgrade(study: arguments.Address, json: arguments.Json = False) -> None:
         output.print_json({"applied": list(applied)})
     else:
         words = "\n".join(f"Applied {step}" for step in applied) or "Up to date already: nothing was changed."
-        output.results().print(words, markup=False, highlight=False)
+        output.say(words)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from choicebo.cli import output
+from choicebo.presentation import output
 
 PATIENCE = 4.0
 """Seconds after which a wait is explained."""

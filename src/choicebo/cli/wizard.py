@@ -9,9 +9,10 @@ from typing import Any, TypeVar
 from rich.console import Console
 from rich.table import Table
 
-from choicebo.cli.cards import Cards
 from choicebo.cli.new import read_catalogue
+from choicebo.cli.option_table import OptionTable
 from choicebo.errors import ChoiceboError, InvalidInput
+from choicebo.presentation import output
 from choicebo.space import Catalogue, Categorical, Fixed, Integer, Ordinal, Parameter, Real, Space
 from choicebo.space.study_file import QUESTION
 from choicebo.study import Study
@@ -38,7 +39,7 @@ class Wizard:
         """Ask, show a preview, and create the study; its address and the study."""
         self._say("A new study. Enter takes the suggestion in [brackets]; Ctrl-C leaves without creating anything.")
         name = name or self._ask("Name of the study", _text, default=Path(address).stem if address else None)
-        address = address or self._ask("File to keep it in", _free_file, default=f"{name}.db")
+        address = address or self._ask("File to store it in", _free_file, default=f"{name}.db")
         settings.setdefault("question", self._ask("Question to ask", _text, default=QUESTION))
         space = self._space()
         if "query_size" not in settings:
@@ -150,8 +151,8 @@ class Wizard:
     def _preview(self, space: Space | Catalogue, size: int, baseline: dict[str, Any] | None) -> None:
         self._say("\nA question will look like this:")
         options = space.decode(space.sobol(min(size, 5)))
-        blocks = (self._console.encoding or "").lower().startswith("utf")
-        self._console.print(Cards(space, options, (), baseline, blocks).table((), self._console.width))
+        blocks = output.draws_blocks(self._console)
+        self._console.print(OptionTable(space, options, (), baseline, blocks).table((), self._console.width))
 
     def _ask(self, text: str, read: Callable[[str], T], default: str | None = None) -> T:
         """Ask until the answer can be read."""

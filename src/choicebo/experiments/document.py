@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import html
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +10,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from rich.table import Table
 from rich.text import Text
+
+from choicebo.presentation import page
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,9 +28,7 @@ class Picture:
 
     def png(self) -> bytes:
         """The figure as a PNG file."""
-        buffer = io.BytesIO()
-        self.figure.savefig(buffer, format="png", metadata={"Software": None})
-        return buffer.getvalue()
+        return page.png(self.figure)
 
 
 Block: TypeAlias = "str | Table | Picture"
@@ -58,10 +56,10 @@ class Document:
         for block in (block for section in self.sections for block in section.blocks):
             if isinstance(block, Picture):
                 (folder / f"{block.name}.png").write_bytes(block.png())
-        markdown, page = folder / f"{name}.md", folder / f"{name}.html"
+        markdown, web_page = folder / f"{name}.md", folder / f"{name}.html"
         markdown.write_text(self.markdown(), encoding="utf-8")
-        page.write_text(self.html(), encoding="utf-8")
-        return markdown, page
+        web_page.write_text(self.html(), encoding="utf-8")
+        return markdown, web_page
 
     def markdown(self) -> str:
         """The report in Markdown, which refers to the pictures by their file names."""
@@ -75,12 +73,7 @@ class Document:
         parts = [f"<h1>{html.escape(self.title)}</h1>"]
         for section in self.sections:
             parts += [f"<h2>{html.escape(section.title)}</h2>", *(_html(block) for block in section.blocks)]
-        body = "\n".join(parts)
-        return (
-            '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-            '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-            f"<title>{html.escape(self.title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
-        )
+        return page.page(self.title, _STYLE, parts)
 
 
 _STYLE = (
@@ -118,27 +111,11 @@ def _html(block: Block) -> str:
     if isinstance(block, str):
         return f"<p>{html.escape(block)}</p>"
     if isinstance(block, Picture):
-        data, caption = base64.b64encode(block.png()).decode(), html.escape(block.caption)
-        return f'<figure><img alt="{caption}" src="data:image/png;base64,{data}"><figcaption>{caption}</figcaption></figure>'
+        return page.figure(block.png(), "image/png", block.caption)
     title, headings, right, rows, caption = _parts(block)
-    classes = [' class="right"' if each else "" for each in right]
-    head = "".join(
-        f'<th scope="col"{kind}>{html.escape(each)}</th>' for kind, each in zip(classes, headings, strict=True)
-    )
-    body = "\n".join(
-        "<tr>"
-        + "".join(
-            f"<td{kind}>{html.escape(each).replace(chr(10), '<br>')}</td>"
-            for kind, each in zip(classes, row, strict=True)
-        )
-        + "</tr>"
-        for row in rows
-    )
-    return (
-        f'<div class="wide"><table>{f"<caption>{html.escape(title)}</caption>" if title else ""}'
-        f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table>"
-        f"{f'<p class=note>{html.escape(caption)}</p>' if caption else ''}</div>"
-    )
+    cells = [[html.escape(each).replace("\n", "<br>") for each in row] for row in rows]
+    note = f"<p class=note>{html.escape(caption)}</p>" if caption else ""
+    return f'<div class="wide">{page.table(headings, cells, right=right, title=title)}{note}</div>'
 
 
 def _parts(table: Table) -> tuple[str, list[str], list[bool], list[list[str]], str]:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from choicebo.cli import output
 from choicebo.experiments import reproduce
 from choicebo.experiments.reproduce import require_writable
+from choicebo.presentation import output
 
 if TYPE_CHECKING:
     from choicebo.experiments.demo import Course

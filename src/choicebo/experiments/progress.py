@@ -9,9 +9,9 @@ from statistics import fmean
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from choicebo.cli import output
 from choicebo.experiments.executors import Outcome
 from choicebo.experiments.trials import FinishedTrial, Trial
+from choicebo.presentation import output
 
 
 class Forecast:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 
-from choicebo.cli import output
 from choicebo.errors import DataError
+from choicebo.presentation import output
 
 if TYPE_CHECKING:
     from choicebo.experiments.document import Section

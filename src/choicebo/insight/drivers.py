@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
-from choicebo._words import percent
 from choicebo.errors import InvalidInput
+from choicebo.formatting import percent
 from choicebo.insight.alignment import aligned_orders, order_like, reordered
 from choicebo.model.covariance import covariance
 from choicebo.model.posterior import Posterior

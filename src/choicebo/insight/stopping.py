@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
 from choicebo import pareto
-from choicebo._words import percent
 from choicebo.errors import InvalidInput
+from choicebo.formatting import percent
 from choicebo.model.choice_table import choice_table
 from choicebo.model.posterior import Posterior
 

@@ -20,6 +20,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from sqlalchemy.pool import NullPool
 
 from choicebo.errors import StorageError, StudyError
+from choicebo.formatting import without_password
 
 BUSY_SECONDS = 60
 """How long a transaction waits for another process that is writing."""
@@ -45,7 +46,7 @@ def parse_url(given: str | Path) -> URL:
     try:
         url = make_url(text)
     except (ArgumentError, ValueError):
-        raise StudyError(f"{_without_password(text)!r} is not the URL of a database: {_ACCEPTED}.") from None
+        raise StudyError(f"{without_password(text)!r} is not the URL of a database: {_ACCEPTED}.") from None
     backend = url.get_backend_name()
     if backend in ("postgres", "postgresql"):
         return url.set(drivername="postgresql+psycopg")
@@ -179,7 +180,3 @@ def _begin_sqlite(connection: sa.Connection) -> None:
     if not options.get("choicebo_begins", True):
         return
     connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("choicebo_writes") else "BEGIN")
-
-
-def _without_password(text: str) -> str:
-    return re.sub(r"(://[^:/@]*):[^@]*@", r"\1:***@", text)

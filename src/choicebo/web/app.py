@@ -21,7 +21,7 @@ from choicebo.web.context import STATIC
 from choicebo.web.guard import Guard
 from choicebo.web.pages import choose, entrance, history, raters, result, setup, studies
 from choicebo.web.server import Server
-from choicebo.web.settings import ServerSettings, is_loopback
+from choicebo.web.server_settings import ServerSettings, is_loopback
 
 _THREADS = 100
 _YEAR = "public, max-age=31536000, immutable"

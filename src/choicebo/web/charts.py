@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from choicebo.cli.fields import Field, describe, fields_of, plain
+from choicebo.formatting import percent, value_text
+from choicebo.presentation.fields import Field, describe, fields_of
 from choicebo.space import Catalogue, Option, Space
-from choicebo.web.results import Point
+from choicebo.web.study_result import Point
 
 if TYPE_CHECKING:
     from choicebo.insight.drivers import Driver
@@ -176,7 +177,7 @@ def _numbered(points: Sequence[Point]) -> list[tuple[int, int]]:
 
 def _label(space: Space | Catalogue, point: Point, number: int) -> str:
     name = f"Best option {number}" if number else "Option"
-    return f"{name}, {point.probability:.0%} likely among the best: {describe(space, point.option)}"
+    return f"{name}, {percent(point.probability)} likely among the best: {describe(space, point.option)}"
 
 
 def _varies(field: Field, points: Sequence[Point]) -> bool:
@@ -204,9 +205,9 @@ def _scale(
 def _ends(space: Space | Catalogue, field: Field) -> tuple[str, str]:
     if isinstance(space, Catalogue):
         numbers = [row[field.name] for row in space.rows if row[field.name] is not None]
-        return plain(min(numbers, key=float)), plain(max(numbers, key=float))  # type: ignore[arg-type]
+        return value_text(min(numbers, key=float)), value_text(max(numbers, key=float))  # type: ignore[arg-type]
     parameter: Any = next(p for p in space.parameters if p.name == field.name)
     low, high = (
         (parameter.values[0], parameter.values[-1]) if hasattr(parameter, "values") else (parameter.low, parameter.high)
     )
-    return plain(low), plain(high)
+    return value_text(low), value_text(high)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import secrets
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import quote
 
 import typer
 
-from choicebo.cli import output
 from choicebo.errors import InvalidInput
+from choicebo.presentation import output
 
 if TYPE_CHECKING:
     import socket
@@ -53,7 +53,7 @@ def serve(
         bool, typer.Option("--share-result", help="Let raters see the result too, and never each other's answers.")
     ] = False,
     images: Annotated[
-        Path | None, typer.Option(file_okay=False, help="Where images that are uploaded in the browser are kept.")
+        Path | None, typer.Option(file_okay=False, help="Where images that are uploaded in the browser are stored.")
     ] = None,
     patience: Annotated[
         float,
@@ -78,19 +78,14 @@ def serve(
         import uvicorn
 
         from choicebo.web.app import create_app
-        from choicebo.web.settings import ServerSettings, is_loopback
+        from choicebo.web.server_settings import ServerSettings
     except ImportError as error:
         raise InvalidInput(f"The web app needs {error.name!r}: pip install 'choicebo[web]'.") from None
-    if token is None and not is_loopback(host):
-        raise InvalidInput(
-            f"The address {host} can be reached from other machines, so a token is needed; here is a fresh one: "
-            f"--token {secrets.token_urlsafe(16)}"
-        )
     from choicebo.model import compiling
 
+    settings = ServerSettings(study, host, port, token, workers, share_result, images, patience)
     compiling.start()  # the first questions need no model, so that nobody waits for it
-    settings = ServerSettings(_address(study), host, port, token, workers, share_result, images, patience)
-    app = create_app(settings)
+    app = create_app(replace(settings, url=_address(study)))
     app.state.server.list()  # a database that cannot be read is an error now, not in the browser
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
     config = uvicorn.Config(
@@ -110,10 +105,10 @@ def _address(given: str) -> str:
     """The database that is meant; a study file is made into one."""
     if not given.endswith(".toml") or "://" in given:
         return given
-    from choicebo.space.study_file import read
+    from choicebo.presentation.templates import read_study_file
     from choicebo.study import Study
 
-    described = read(given)
+    described = read_study_file(given)
     path = Path(f"{described.name}.db")
     if not path.exists():
         Study.create_from_file(path, described).close()
@@ -131,10 +126,8 @@ def _run(config: uvicorn.Config, host: str, token: str | None) -> None:
                 port = self.servers[0].sockets[0].getsockname()[1]
                 shown = f"[{host}]" if ":" in host else host
                 way = "" if token is None else f"/enter?token={quote(token)}"
-                output.results().print(
-                    f"choicebo is at http://{shown}:{port}{way}", markup=False, highlight=False, soft_wrap=True
-                )
-                output.notes().print("Ctrl-C stops it; every answer is stored.", style="dim")
+                output.say(f"choicebo is at http://{shown}:{port}{way}")
+                output.note("Ctrl-C stops it; every answer is stored.")
 
     with contextlib.suppress(KeyboardInterrupt):  # the way to stop it
         Announced(config).run()

@@ -6,7 +6,6 @@ import functools
 import hashlib
 import re
 from dataclasses import dataclass
-from datetime import datetime
 from importlib import resources
 from typing import Annotated, Any
 
@@ -17,9 +16,9 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from choicebo._words import percent
 from choicebo.errors import InvalidInput
-from choicebo.study import OWNER, Study
+from choicebo.formatting import counted, moment, percent, plural
+from choicebo.study import OWNER, Answer, Study, StudyNotFoundError
 from choicebo.web.access import Access, OwnerOnly, Visitor
 from choicebo.web.addresses import name_of, slug, study_path
 from choicebo.web.pictures import drawing_size
@@ -39,6 +38,18 @@ class Seat:
     def rater(self) -> str:
         """Under which name the visitor answers."""
         return self.visitor.rater
+
+    @property
+    def sees(self) -> str | None:
+        """Whose answers the visitor may see: a rater their own, the owner everybody's, which is None."""
+        return None if self.visitor.is_owner else self.rater
+
+    def past(self, id: int) -> Answer:
+        """The answer of that id, if the visitor may see it."""
+        found = self.study.get_answer(id)
+        if self.sees not in (None, found.rater):
+            raise StudyNotFoundError(f"There is no answer {id} here.")
+        return found
 
 
 def server_of(request: Request) -> Server:
@@ -160,11 +171,6 @@ def static_address(file: str) -> str:
     return f"/static/{file}?v={hashlib.sha256(content).hexdigest()[:12]}"
 
 
-def moment(at: datetime) -> str:
-    """A time as people read it; the script of the page turns it into their own."""
-    return at.strftime("%-d %B %Y, %H:%M UTC")
-
-
 def code(words: str) -> Markup:
     """What stands between backticks, as code.
 
@@ -184,5 +190,5 @@ def _templates() -> Environment:
         lstrip_blocks=True,
     )
     environment.globals.update(static=static_address, path=study_path)
-    environment.filters.update(moment=moment, percent=percent, slug=slug, code=code)
+    environment.filters.update(code=code, counted=counted, moment=moment, percent=percent, plural=plural, slug=slug)
     return environment

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from choicebo.web.settings import is_loopback
+from choicebo.web.server_settings import is_loopback
 
 FORM_BYTES = 1 << 20
 UPLOAD_BYTES = 32 << 20
@@ -46,14 +46,15 @@ HEADERS = {
 
 
 class BodyTooLarge(Exception):
-    """More was sent than is taken."""
+    """The request body is too large."""
 
 
 class Guard:
     """ASGI middleware: refuses foreign hosts and origins and oversized bodies, and sets the security headers.
 
     Without a token whoever reaches the server is its owner, so a page elsewhere must not reach it through the visitor's
-    browser: neither under another name that resolves to this machine, nor from another origin.
+    browser: neither under another name that resolves to this machine, nor from another origin. Starlette's
+    ``TrustedHostMiddleware`` takes names and not networks such as 127.0.0.0/8, and does not say what to do.
     """
 
     def __init__(self, app: ASGIApp, *, loopback_only: bool, tell: Callable[[Request, int, str], Response]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import deque
 from collections.abc import Callable
 
 
@@ -18,29 +17,19 @@ class Limiter:
     """
 
     def __init__(self, failures: int = 10, seconds: float = 60.0, clock: Callable[[], float] = time.monotonic) -> None:
-        self.failures = failures
-        self.seconds = seconds
-        self._clock = clock
-        self._seen: dict[str, deque[float]] = {}
+        self._failures, self._seconds, self._clock = failures, seconds, clock
+        self._seen: dict[str, list[float]] = {}
         self._lock = threading.Lock()
 
     def failed(self, client: str) -> None:
         """Note a failure."""
         with self._lock:
-            self._forget()
-            self._seen.setdefault(client, deque(maxlen=self.failures)).append(self._clock())
+            self._seen.setdefault(client, []).append(self._clock())
 
     def is_blocked(self, client: str) -> bool:
         """Whether the client has to wait."""
+        old = self._clock() - self._seconds
         with self._lock:
-            self._forget()
-            return len(self._seen.get(client, ())) >= self.failures
-
-    def _forget(self) -> None:
-        old = self._clock() - self.seconds
-        for client in list(self._seen):
-            times = self._seen[client]
-            while times and times[0] <= old:
-                times.popleft()
-            if not times:
-                del self._seen[client]
+            recent = {each: [at for at in times if at > old] for each, times in self._seen.items()}
+            self._seen = {each: times for each, times in recent.items() if times}
+            return len(self._seen.get(client, ())) >= self._failures

@@ -1,14 +1,16 @@
-"""Pictures of options: drawings from a template, and images from the study's own folder."""
+"""Options with their pictures: drawings from a template, and images from the study's own folder."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Any
 from urllib.parse import quote, urlencode
-from xml.sax.saxutils import escape
 
+from choicebo.presentation.cards import Card, Comparison, card_of, compare
+from choicebo.presentation.templates import fill_path, fill_svg
 from choicebo.space import Catalogue, Option
 from choicebo.study import Study, StudyError
 from choicebo.web.addresses import study_path
@@ -26,18 +28,14 @@ MEDIA_TYPES = {
 }
 
 
-def fill(template: str, option: Option) -> str:
-    """A template with the option's values for ``{name}``; braces around anything else stay.
+def compared(study: Study, options: Sequence[Option], new: Sequence[bool] = ()) -> Comparison:
+    """Options side by side, with their pictures."""
+    return compare(study.space, options, new, partial(picture_address, study))
 
-    >>> fill('<text fill="hsl({hue},50%,50%)">{name}</text>', {"hue": 30, "name": "<b>"})
-    '<text fill="hsl(30,50%,50%)">&lt;b&gt;</text>'
-    """
 
-    def value(found: re.Match[str]) -> str:
-        name = found[1].strip()
-        return escape(_text(option[name]), {'"': "&quot;", "'": "&apos;"}) if name in option else found[0]
-
-    return re.sub(r"\{([^{}]+)\}", value, template)
+def card(study: Study, option: Option) -> Card:
+    """One option by itself, with its picture."""
+    return card_of(study.space, option, partial(picture_address, study))
 
 
 def picture_address(study: Study, option: Option) -> str | None:
@@ -55,7 +53,7 @@ def drawing(study: Study, option: object) -> str:
         raise StudyError("The options of this study are not shown as drawings.")
     if not isinstance(option, dict):
         raise StudyError("The option is not a JSON object with a value for each name.")
-    return fill(study.show.template, study.space.validate(option))
+    return fill_svg(study.show.template, study.space.validate(option))
 
 
 def drawing_size(study: Study) -> tuple[int, int] | None:
@@ -73,7 +71,7 @@ def image_path(study: Study, option: Option) -> str | None:
     if study.show.kind != "image":
         return None
     if study.show.template is not None:
-        return re.sub(r"\{([^{}]+)\}", lambda found: _text(option.get(found[1].strip(), found[0])), study.show.template)
+        return fill_path(study.show.template, option)
     column = study.space.image if isinstance(study.space, Catalogue) else None
     found = None if column is None else option.get(column)
     return None if found is None else str(found)
@@ -89,7 +87,3 @@ def image_file(folder: Path | None, path: str) -> Path:
     if not file.is_relative_to(root) or file.suffix.lower() not in MEDIA_TYPES or not file.is_file():
         raise missing
     return file
-
-
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -10,8 +10,8 @@ from choicebo.errors import StudyNotFoundError
 from choicebo.serving.pool import LocalPool
 from choicebo.serving.scheduler import BEFORE_THINKING, Scheduler
 from choicebo.study import Status, Storage, Study, StudyInfo
-from choicebo.web.results import Result, build_result
-from choicebo.web.settings import ServerSettings
+from choicebo.web.server_settings import ServerSettings
+from choicebo.web.study_result import Result, build_result
 
 
 class Server:

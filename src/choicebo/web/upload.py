@@ -48,8 +48,8 @@ def read_catalogue(table: UploadFile, key: str, label: str, image: str, images: 
     return catalogue
 
 
-def keep_images(images: Sequence[UploadFile], parent: Path) -> Path:
-    """Store uploaded images in a new folder; a file that is no image is refused, and then none is kept."""
+def store_images(images: Sequence[UploadFile], parent: Path) -> Path:
+    """Store uploaded images in a new folder; a file that is no image is refused, and then none is stored."""
     folder = parent / secrets.token_hex(8)
     folder.mkdir(parents=True)
     try:

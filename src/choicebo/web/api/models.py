@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from choicebo.space.study_file import QUESTION
-from choicebo.study import Answer, Question, Rater, StudyInfo
 
 Option = dict[str, Any]
 Positions = Annotated[list[Annotated[int, Field(ge=0, le=11)]], Field(max_length=12)]
@@ -31,6 +30,11 @@ _STUDY: dict[str, Any] = {
 class _Out(BaseModel):
     model_config = ConfigDict(from_attributes=True)
 
+    @classmethod
+    def of(cls, record: object) -> Self:
+        """What is told of a record of the study, which has attributes of the same names."""
+        return cls.model_validate(record)
+
 
 class _In(BaseModel):
     model_config = ConfigDict(extra="forbid")
@@ -50,11 +54,6 @@ class StudyOut(_Out):
     created_at: datetime
     answers: int
     raters: int
-
-    @classmethod
-    def of(cls, info: StudyInfo) -> StudyOut:
-        """The record of a study."""
-        return cls.model_validate(info)
 
 
 class StudyDetail(_Out):
@@ -106,11 +105,6 @@ class QuestionOut(_Out):
     state: Literal["open", "answered", "skipped", "retracted"]
     kept: list[int] | None
 
-    @classmethod
-    def of(cls, question: Question) -> QuestionOut:
-        """The record of a question."""
-        return cls.model_validate(question)
-
 
 class Thinking(_Out):
     """The question is being computed: ask again in a moment."""
@@ -140,11 +134,6 @@ class AnswerOut(_Out):
     seconds: float | None
     repeated: bool
 
-    @classmethod
-    def of(cls, answer: Answer) -> AnswerOut:
-        """The record of a receipt."""
-        return cls.model_validate(answer)
-
 
 class AdditionIn(_In):
     """A choice made elsewhere."""
@@ -169,11 +158,6 @@ class PastOut(_Out):
     at: datetime
     seconds: float | None
     state: str
-
-    @classmethod
-    def of(cls, past: Answer) -> PastOut:
-        """The record of the past."""
-        return cls.model_validate(past)
 
 
 class ParetoOut(_Out):
@@ -210,11 +194,6 @@ class RaterOut(_Out):
     answers: int
     open_questions: int
     last_seen: datetime | None
-
-    @classmethod
-    def of(cls, rater: Rater) -> RaterOut:
-        """The record of a rater."""
-        return cls.model_validate(rater)
 
 
 class TokenOut(_Out):

@@ -8,9 +8,10 @@ from fastapi import APIRouter, Depends, Path, Query
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from choicebo.presentation.templates import check
 from choicebo.space import from_dict
 from choicebo.space.study_file import Show
-from choicebo.study import Answer, StudyError, StudyNotFoundError
+from choicebo.study import StudyError
 from choicebo.web.access import NotAllowed, Visitor
 from choicebo.web.addresses import name_of
 from choicebo.web.api.models import (
@@ -48,7 +49,7 @@ errors: dict[int | str, dict[str, Any]] = {
         401: "No token, or one that is not for this.",
         404: "There is none.",
         409: "Another answer or study is there.",
-        413: "More was sent than is taken.",
+        413: "The body is too large.",
         422: "Not of the right form.",
         429: "Too many wrong tokens.",
         503: "The database cannot be reached.",
@@ -100,9 +101,11 @@ def studies(request: Request, visitor: Owner) -> list[StudyOut]:
 def create(request: Request, visitor: Owner, given: StudyIn) -> StudyDetail:
     """A new study over a space or a catalogue."""
     try:
+        space = from_dict(given.space)
+        check(given.show.template or "", space.names)
         study = server_of(request).create(
             name=given.name,
-            space=from_dict(given.space),
+            space=space,
             question=given.question,
             show=Show(given.show.kind, given.show.template),
             baseline=given.baseline,
@@ -157,22 +160,21 @@ def add(found: Sitting, given: AdditionIn) -> AnswerOut:
 @router.get("/studies/{name}/history", summary="Every answer")
 def history(found: Sitting) -> list[PastOut]:
     """Oldest first; a rater sees only their own."""
-    own = None if found.visitor.is_owner else found.rater
-    return [PastOut.of(past) for past in found.study.history(own)]
+    return [PastOut.of(past) for past in found.study.history(found.sees)]
 
 
 @router.post("/studies/{name}/answers/{answer}/retract", summary="Retract an answer")
 def retract(found: Sitting, answer: Number) -> PastOut:
     """It stays in the history, and is not learned from."""
-    found.study.retract(_past(found, answer))
-    return PastOut.of(_past(found, answer))
+    found.study.retract(found.past(answer))
+    return PastOut.of(found.past(answer))
 
 
 @router.post("/studies/{name}/answers/{answer}/restore", summary="Restore an answer")
 def restore(found: Sitting, answer: Number) -> PastOut:
     """It counts again."""
-    found.study.restore(_past(found, answer))
-    return PastOut.of(_past(found, answer))
+    found.study.restore(found.past(answer))
+    return PastOut.of(found.past(answer))
 
 
 @router.get("/studies/{name}/result", summary="What is known", responses={202: {"model": Thinking}})
@@ -239,10 +241,3 @@ def _settings(given: dict[str, Any]) -> dict[str, Any]:
     if wrong:
         raise StudyError(f"{wrong[0]!r} is not a setting: give it beside the settings, if at all.")
     return given
-
-
-def _past(found: Seat, answer: int) -> Answer:
-    past = found.study.get_answer(answer)
-    if not found.visitor.is_owner and past.rater != found.rater:
-        raise StudyNotFoundError(f"There is no answer {answer} here.")
-    return past

@@ -12,11 +12,11 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
 from choicebo.errors import InvalidInput
+from choicebo.formatting import counted
 from choicebo.space import Option
 from choicebo.study import AlreadyAnsweredError, Question, Study, StudyError
 from choicebo.web import events, pictures
 from choicebo.web.addresses import study_path
-from choicebo.web.cards import deal, single
 from choicebo.web.context import (
     Form,
     Seat,
@@ -148,8 +148,10 @@ def _stage(request: Request, sitting: Seat, notice: str = "", kept: tuple[int, .
     answers = study.count_answers(sitting.rater)
     return {
         "question": found,
-        "deal": deal(study, _outline(sitting)) if found is None else deal(study, found.options, found.new),
-        "baseline": None if study.baseline is None else single(study, study.baseline),
+        "comparison": pictures.compared(study, _outline(sitting))
+        if found is None
+        else pictures.compared(study, found.options, found.new),
+        "baseline": None if study.baseline is None else pictures.card(study, study.baseline),
         "kept": kept,
         "notice": NOTICES.get(notice, ""),
         "answers": answers,
@@ -185,8 +187,8 @@ def why(study: Study, question: Question) -> list[str]:
     if new and len(new) < len(question.new):
         found.append(f"Never shown before: {', '.join(new)}. The others you have seen.")
     if question.latent_dim is not None:
-        many = "one hidden objective" if question.latent_dim == 1 else f"{question.latent_dim} hidden objectives"
-        found.append(f"The model behind it explains your answers so far by {many}.")
+        objectives = counted(question.latent_dim, "hidden objective")
+        found.append(f"The model behind it explains your answers so far by {objectives}.")
     found.append("The order is shuffled; it means nothing.")
     return found
 

@@ -8,11 +8,10 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from choicebo.cli.fields import describe, title_of
 from choicebo.study import Answer, StudyNotFoundError
 from choicebo.web.addresses import study_path
 from choicebo.web.context import Form, Seat, Sitting, render, see_other, server_of, text, wants_part, whole
-from choicebo.web.pictures import picture_address
+from choicebo.web.pictures import compared
 
 router = APIRouter()
 
@@ -22,7 +21,7 @@ _PER_PAGE = 15
 @router.get("/study/{name}/history")
 def history(request: Request, sitting: Sitting, page: int = 1) -> Response:
     """The page; a rater sees only what they answered themselves."""
-    own = None if sitting.visitor.is_owner else sitting.rater
+    own = sitting.sees
     total = sitting.study.count_latest(own)
     pages = max(1, -(-total // _PER_PAGE))
     at = min(max(page, 1), pages)
@@ -43,7 +42,7 @@ def history(request: Request, sitting: Sitting, page: int = 1) -> Response:
 @router.post("/study/{name}/answers/{answer}/{act}")
 def amend(request: Request, sitting: Sitting, answer: int, act: str, form: Form) -> Response:
     """Retract an answer, or let it count again."""
-    past = _find(sitting, answer)
+    past = sitting.past(answer)
     if act == "retract":
         sitting.study.retract(past)
     elif act == "restore":
@@ -51,19 +50,12 @@ def amend(request: Request, sitting: Sitting, answer: int, act: str, form: Form)
     else:
         raise StudyNotFoundError("An answer can be retracted or restored.")
     if wants_part(request):
-        entry = _entry(sitting, _find(sitting, answer))
+        entry = _entry(sitting, sitting.past(answer))
         several = sitting.visitor.is_owner and _several(sitting)
         # What is surprising may have changed with it; the page says so when it is loaded again.
         return render(request, "parts/past.html", seat=sitting, entry=entry, surprising={}, several=several)
     page = whole(text(form, "page", "1"), "page")
     return see_other(study_path(sitting.study.name, f"history?page={page}#answer-{answer}"))
-
-
-def _find(sitting: Seat, answer: int) -> Answer:
-    found = sitting.study.get_answer(answer)
-    if not sitting.visitor.is_owner and found.rater != sitting.rater:
-        raise StudyNotFoundError(f"There is no answer {answer} here.")
-    return found
 
 
 def _several(sitting: Seat) -> bool:
@@ -86,14 +78,5 @@ def _surprising(request: Request, sitting: Seat) -> dict[int, float]:
 
 
 def _entry(sitting: Seat, past: Answer) -> dict[str, Any]:
-    study = sitting.study
-    cards = [
-        {
-            "picture": picture_address(study, option),
-            "title": title_of(study.space, option),
-            "words": describe(study.space, option),
-            "kept": position in past.kept,
-        }
-        for position, option in enumerate(past.options)
-    ]
-    return {"past": past, "cards": cards, "changeable": past.kind != "skip" and past.state in ("standing", "retracted")}
+    changeable = past.kind != "skip" and past.state in ("standing", "retracted")
+    return {"past": past, "cards": compared(sitting.study, past.options).cards, "changeable": changeable}

@@ -12,11 +12,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from choicebo.study import Study, StudyNotFoundError
-from choicebo.web import charts, events
-from choicebo.web.cards import single
+from choicebo.web import charts, events, pictures
 from choicebo.web.context import OwnerSitting, ResultSitting, Seat, render, server_of, whose
 from choicebo.web.failures import explain
-from choicebo.web.results import Point
+from choicebo.web.study_result import Point
 
 router = APIRouter()
 
@@ -71,7 +70,7 @@ def _known(request: Request, sitting: Seat, rater: str) -> dict[str, Any]:
     context["people"] = [person.name for person in study.raters()] if several else []
     if found is not None and found.points:
         shown = worth_a_card(found.points)
-        context["cards"] = [(point, single(study, point.option)) for point in shown]
+        context["cards"] = [(point, pictures.card(study, point.option)) for point in shown]
         context["more"] = max(len(found.best) - len(shown), 0)
         context["parallel"] = charts.parallel(study.space, found.points)
         context["scatters"] = charts.scatters(study.space, found.points)
@@ -87,12 +86,11 @@ def worth_a_card(points: Sequence[Point]) -> Sequence[Point]:
 
 
 def _report(study: Study, rater: str | None) -> str:
-    from choicebo.cli.report_page import page
+    from choicebo.presentation.report_page import report_page
 
-    posterior = study.posterior(rater)
-    if posterior is None:
+    if not study.count_answers(rater):
         raise StudyNotFoundError("There are no answers yet, so there is nothing to report.")
-    return page(study, study.status(rater=rater), posterior, rater)
+    return report_page(study, rater)
 
 
 def _file(study: Study, file: str, content: str, media_type: str) -> Response:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,8 +13,11 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
 from starlette.responses import Response
 
-from choicebo.cli.fields import describe
 from choicebo.errors import ChoiceboError, SpaceError
+from choicebo.formatting import counted
+from choicebo.presentation.fields import describe
+from choicebo.presentation.page import data_url
+from choicebo.presentation.templates import check, fill_svg
 from choicebo.space import Catalogue, Option, Space
 from choicebo.space.study_file import QUESTION, Show
 from choicebo.study import Study, StudyError
@@ -23,8 +25,8 @@ from choicebo.study.definition import define
 from choicebo.web.addresses import study_path
 from choicebo.web.context import Form, owner, render, see_other, server_of, text, wants_part
 from choicebo.web.draft import ACQUISITIONS, ENGINES, KINDS, Draft, read_settings, settings
-from choicebo.web.pictures import MEDIA_TYPES, fill
-from choicebo.web.upload import base_name, keep_images, read_catalogue
+from choicebo.web.pictures import MEDIA_TYPES
+from choicebo.web.upload import base_name, read_catalogue, store_images
 
 router = APIRouter(dependencies=[Depends(owner)])
 
@@ -47,9 +49,9 @@ def create(request: Request, form: Form) -> Response:
         template = "parts/draft.html" if wants_part(request) else "setup.html"
         return render(request, template, draft=draft, preview=None, **_CHOICES)
     try:
-        study = server_of(request).create(**draft.definition())
+        study = server_of(request).create(**_definition(draft))
     except ChoiceboError as error:
-        told = {"problem": str(error), "size": "", "sample": [], "notes": []}
+        told = _problem(error)
         return render(request, "setup.html", status=400, draft=draft, preview=told, **_CHOICES)
     return see_other(study_path(study.name))
 
@@ -64,7 +66,7 @@ def preview(request: Request, form: Form) -> Response:
         found = _preview(draft.space(), draft.template)
         _try(request, draft)
     except ChoiceboError as error:
-        found = {"problem": str(error), "size": "", "sample": [], "notes": []}
+        found = _problem(error)
     return render(request, "parts/preview.html", preview=found)
 
 
@@ -84,7 +86,7 @@ def create_catalogue(request: Request, form: Form) -> Response:
             return render(request, "parts/preview.html", preview=_preview(found, "", images))
         study = _create(request, form, found, images)
     except ChoiceboError as error:
-        told = {"problem": str(error), "size": "", "sample": [], "notes": []}
+        told = _problem(error)
         if wants_part(request):
             return render(request, "parts/preview.html", preview=told)
         typed = {name: text(form, name) for name in ("name", "key", "label", "image", *read_settings(form))}
@@ -107,7 +109,7 @@ def _create(request: Request, form: FormData, found: Catalogue, images: list[Upl
     name = text(form, "name").strip()
     if not name:
         raise StudyError("The study has no name yet.")
-    folder = keep_images(images, server.settings.image_folder) if found.image else None
+    folder = store_images(images, server.settings.image_folder) if found.image else None
     try:
         return server.create(
             name=name,
@@ -126,7 +128,13 @@ def _create(request: Request, form: FormData, found: Catalogue, images: list[Upl
 def _try(request: Request, draft: Draft) -> None:
     """Refuse what could not be created, except for a name that is still to come."""
     _refuse_taken(request, draft.name)
-    define(**replace(draft, name=draft.name or "draft").definition())
+    define(**_definition(replace(draft, name=draft.name or "draft")))
+
+
+def _definition(draft: Draft) -> dict[str, Any]:
+    found = draft.definition()
+    check(draft.template, found["space"].names)
+    return found
 
 
 def _refuse_taken(request: Request, name: str) -> None:
@@ -140,17 +148,21 @@ def _preview(space: Space | Catalogue, template: str, images: Sequence[UploadFil
     sample = [
         {
             "words": describe(space, option),
-            "picture": _inline(fill(template, option).encode(), ".svg")
+            "picture": data_url(fill_svg(template, option).encode(), MEDIA_TYPES[".svg"])
             if template
             else _uploaded_picture(option, images),
             "named": isinstance(space, Catalogue),
         }
         for option in options
     ]
-    size = "infinitely many options" if space.size == float("inf") else f"{space.size:,} options"
+    size = counted(space.size, "option")
     notes = [f"{column}: {why}" for column, why in space.dropped.items()] if isinstance(space, Catalogue) else []
     rules = " before the rules" if isinstance(space, Space) and space.constraints and space.size != float("inf") else ""
     return {"problem": "", "size": size + rules, "sample": sample, "notes": notes}
+
+
+def _problem(error: ChoiceboError) -> dict[str, Any]:
+    return {"problem": str(error), "size": "", "sample": [], "notes": []}
 
 
 def _uploaded_picture(option: Option, images: Sequence[UploadFile]) -> str | None:
@@ -160,8 +172,4 @@ def _uploaded_picture(option: Option, images: Sequence[UploadFile]) -> str | Non
     suffix = PurePosixPath((file and file.filename) or "").suffix.lower()
     if file is None or suffix not in MEDIA_TYPES or (file.size or 0) > _LARGEST_LOOK:
         return None
-    return _inline(file.file.read(), suffix)
-
-
-def _inline(picture: bytes, suffix: str) -> str:
-    return f"data:{MEDIA_TYPES[suffix]};base64," + base64.b64encode(picture).decode()
+    return data_url(file.file.read(), MEDIA_TYPES[suffix])

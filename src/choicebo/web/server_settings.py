@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import math
 import os
+import secrets
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -32,10 +33,10 @@ def is_loopback(host: str) -> bool:
 class ServerSettings:
     """Settings of one server process.
 
-    >>> ServerSettings("bread.db", host="0.0.0.0")
+    >>> ServerSettings("bread.db", host="0.0.0.0")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    choicebo.errors.InvalidInput: The host 0.0.0.0 can be reached from other machines: give a token of at least 16 characters.
+    choicebo.errors.InvalidInput: The address 0.0.0.0 can be reached from other machines, so a token is needed; ...
     """
 
     url: str
@@ -49,15 +50,15 @@ class ServerSettings:
     share_result: bool = False
     """Whether raters see the result that everybody's answers lead to; never each other's answers."""
     folder: Path | None = None
-    """Where images that are uploaded in the browser are kept; None: beside the database file, or in this folder."""
+    """Where images that are uploaded in the browser are stored; None: beside the database file, or in this folder."""
     patience: float = 4.0
     """Seconds that a person waits for the model before a question without it is asked; 0: as long as it takes."""
 
     def __post_init__(self) -> None:
         if self.token is None and not is_loopback(self.host):
             raise InvalidInput(
-                f"The host {self.host} can be reached from other machines: give a token of at least "
-                f"{SHORTEST_TOKEN} characters."
+                f"The address {self.host} can be reached from other machines, so a token is needed; here is a fresh one: "
+                f"--token {secrets.token_urlsafe(SHORTEST_TOKEN)}"
             )
         if self.token is not None and len(self.token) < SHORTEST_TOKEN:
             raise InvalidInput(
@@ -78,7 +79,7 @@ class ServerSettings:
 
     @property
     def image_folder(self) -> Path:
-        """Where uploaded images are kept."""
+        """Where uploaded images are stored."""
         if self.folder is not None:
             return self.folder
         file = Storage(self.url).file

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from choicebo.formatting import value_text
 from choicebo.space import Catalogue, Integer, Option, Ordinal, Parameter, Real, Space
 
 Value = Any
@@ -28,14 +29,13 @@ class Field:
         """The name with the unit."""
         return f"{self.name} ({self.unit})" if self.unit else self.name
 
-    def in_words(self, option: Mapping[str, Value]) -> str:
-        """The value of an option with name and unit.
+    def words(self, text: str) -> str:
+        """A value as it is written, with name and unit.
 
-        >>> Field("minutes", "min", str).in_words({"minutes": 12})
+        >>> Field("minutes", "min", str).words("12")
         'minutes 12 min'
         """
-        value = self.text(option.get(self.name))
-        return f"{self.name} {value} {self.unit}".rstrip()
+        return f"{self.name} {text} {self.unit}".rstrip()
 
 
 def fields_of(space: Space | Catalogue) -> tuple[Field, ...]:
@@ -49,14 +49,14 @@ def fields_of(space: Space | Catalogue) -> tuple[Field, ...]:
         hidden = {space.key, space.label, space.image}
         return tuple(_column(space, name) for name in space.names if name not in hidden)
     varying = tuple(_parameter(parameter) for parameter in space.parameters)
-    return varying + tuple(Field(held.name, "", plain) for held in space.fixed)
+    return varying + tuple(Field(held.name, "", value_text) for held in space.fixed)
 
 
 def title_of(space: Space | Catalogue, option: Option) -> str:
     """The name of an option; empty where options have none."""
     if not isinstance(space, Catalogue):
         return ""
-    return plain(option.get(space.label) if space.label else None) or plain(option.get(space.key))
+    return value_text(option.get(space.label) if space.label else None) or value_text(option.get(space.key))
 
 
 def describe(space: Space | Catalogue, option: Option) -> str:
@@ -67,33 +67,37 @@ def describe(space: Space | Catalogue, option: Option) -> str:
     >>> describe(space, {"minutes": 12, "flour": "rye"})
     'minutes 12 min, flour rye'
     """
-    words = ", ".join(field.in_words(option) for field in fields_of(space) if option.get(field.name) is not None)
+    known = [(field, option[field.name]) for field in fields_of(space) if option.get(field.name) is not None]
+    words = ", ".join(field.words(field.text(value)) for field, value in known)
     title = title_of(space, option)
     return f"{title}: {words}" if title and words else title or words
 
 
-def plain(value: Value) -> str:
-    """A value of a catalogue, or a fixed one, as it is written.
+def as_table(space: Space | Catalogue, options: Sequence[Option]) -> tuple[list[str], list[list[str]]]:
+    """Headings and rows of a table with one option per row; names come first, where options have any.
 
-    >>> plain(True), plain(2.50), plain(None)
-    ('yes', '2.5', '')
+    >>> from choicebo.space import Integer
+    >>> as_table(Space([Integer("minutes", 5, 40, unit="min")]), [{"minutes": 12}, {"minutes": 30}])
+    (['minutes (min)'], [['12'], ['30']])
     """
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    fields, named = fields_of(space), isinstance(space, Catalogue)
+    headings = ["name"] * named + [field.heading for field in fields]
+    rows = [
+        [title_of(space, option)] * named + [field.text(option.get(field.name)) for field in fields]
+        for option in options
+    ]
+    return headings, rows
 
 
 def _parameter(parameter: Parameter) -> Field:
     unit = getattr(parameter, "unit", "")
     if not isinstance(parameter, (Real, Integer, Ordinal)):
-        return Field(parameter.name, unit, plain)
+        return Field(parameter.name, unit, value_text)
 
     def share(value: Value) -> float:
         return float(parameter.encode([value])[0, 0])
 
-    return Field(parameter.name, unit, _digits(parameter) if isinstance(parameter, Real) else plain, share)
+    return Field(parameter.name, unit, _digits(parameter) if isinstance(parameter, Real) else value_text, share)
 
 
 def _digits(parameter: Real) -> Callable[[Value], str]:
@@ -108,6 +112,6 @@ def _column(catalogue: Catalogue, name: str) -> Field:
     values = [row[name] for row in catalogue.rows if row[name] is not None]
     numbers = [value for value in values if isinstance(value, (int, float)) and not isinstance(value, bool)]
     if name == catalogue.key or len(numbers) < len(values) or not numbers or min(numbers) == max(numbers):
-        return Field(name, "", plain)
+        return Field(name, "", value_text)
     low, high = float(min(numbers)), float(max(numbers))
-    return Field(name, "", plain, lambda value: 0.0 if value is None else (float(value) - low) / (high - low))
+    return Field(name, "", value_text, lambda value: 0.0 if value is None else (float(value) - low) / (high - low))

@@ -29,6 +29,16 @@ def results() -> Console:
     return console
 
 
+def say(message: str) -> None:
+    """Print a result in words on stdout, as it is."""
+    results().print(message, markup=False, highlight=False, soft_wrap=True)
+
+
+def draws_blocks(console: Console) -> bool:
+    """Whether a console can show block characters."""
+    return (console.encoding or "").lower().startswith("utf")
+
+
 def notes() -> Console:
     """The console of stderr."""
     return _console(stderr=True)

@@ -11,8 +11,8 @@ import typer
 from typer.core import TyperGroup
 
 from choicebo import __version__
-from choicebo.cli import output
 from choicebo.errors import ChoiceboError
+from choicebo.presentation import output
 
 FAILED = 1
 """Exit code of a run that failed; bad use of the command itself exits with 2."""

@@ -7,9 +7,9 @@ from typer.testing import CliRunner
 
 from choicebo import __version__
 from choicebo.__main__ import build_app
-from choicebo.cli import output
-from choicebo.cli.app import FAILED, INTERRUPTED, create_app
+from choicebo.cli.root_command import FAILED, INTERRUPTED, create_app
 from choicebo.errors import DataError
+from choicebo.presentation import output
 
 runner = CliRunner()
 

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from choicebo.cli import arguments, output
+from choicebo.cli import arguments
 from choicebo.cli.waiting import waiting
 from choicebo.errors import DataError, InvalidInput
+from choicebo.formatting import counted
+from choicebo.presentation import output
 
 if TYPE_CHECKING:
     from choicebo.study import Study
@@ -64,7 +66,9 @@ def export(
     """
     if out is not None:
         arguments.require_new(out, force)
-    with arguments.open_study(study, name) as opened:
+    from choicebo.study import Study
+
+    with Study.open(study, name) as opened:
         text = _text(opened, what)
     if out is None:
         print(text, end="" if text.endswith("\n") else "\n", flush=True)  # noqa: T201
@@ -100,28 +104,24 @@ def import_(
       choicebo import copy.db bread.json
       choicebo import menu.db comparisons.csv --rater ann
     """
+    from choicebo.study import Study
+
     found = kind or _guess(file)
     with waiting(f"Importing {file.name}", model=False):
         if found is Kind.study:
             if rater is not None:
                 raise typer.BadParameter("a whole study brings its own raters", param_hint="--rater")
-            from choicebo.study import Study
-
             with Study.import_json(study, file, name=name) as opened:
                 count, called = opened.n_answers, opened.name
         else:
-            with arguments.open_study(study, name) as opened:
+            with Study.open(study, name) as opened:
                 read = opened.import_pairs if found is Kind.pairs else opened.import_choices
                 count, called = read(file, rater=rater), opened.name
     if json:
         output.print_json({"study": called, "imported": found.value, "count": count})
     else:
-        things = "answer" if found is Kind.study else "pair" if found is Kind.pairs else "choice"
-        output.results().print(
-            f"Imported {count} {things}{'' if count == 1 else 's'} into the study {called!r}.",
-            markup=False,
-            highlight=False,
-        )
+        thing = "answer" if found is Kind.study else "pair" if found is Kind.pairs else "choice"
+        output.say(f"Imported {counted(count, thing)} into the study {called!r}.")
 
 
 def _text(study: Study, what: What) -> str:
