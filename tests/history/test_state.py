@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from choicebo.errors import AlreadyAnsweredError, StudyError
@@ -13,12 +13,14 @@ RATERS = ("owner", "ann")
 PAIR = ({"x": 1}, {"x": 2})
 DEEDS = st.lists(
     st.tuples(
-        st.sampled_from(["ask", "answer", "skip", "correct", "undo", "retract", "restore", "add"]),
+        st.sampled_from(["ask", "answer", "answer", "skip", "correct", "undo", "retract", "restore", "add"]),
         st.sampled_from(RATERS),
         st.integers(0, 30),
     ),
+    min_size=20,
     max_size=40,
 )
+many = settings(max_examples=150)
 
 
 def question(number):
@@ -36,13 +38,14 @@ def grown(deeds):
                 events = [rules.ask(state, question(state.next_id), rater, None, 0, 0)]
             elif kind in ("answer", "skip", "correct"):
                 kept = None if kind == "skip" else [number % 3]
-                id = 1 + number % max(len(state.questions), 1)
+                id = 1 + number % min(max(len(state.questions), 1), 4)  # few, so that much happens to each
                 events = [rules.answer(state, id, kept, at=None, correction=kind == "correct")]
                 events = [event for event in events if event.position > state.position]
             elif kind == "undo":
                 events = rules.undo(state, rater, None)
             elif kind in ("retract", "restore"):
-                act = (state.acts() or [None])[number % max(len(state.acts()), 1)]
+                acts = state.acts()[-4:]
+                act = acts[number % len(acts)] if acts else None
                 amended = act and rules.amend(
                     state, act.position, "retraction" if kind == "retract" else "restoration", None
                 )
@@ -84,6 +87,7 @@ def told_again(events):
     return sorted(event.position for event in standing), open_ids
 
 
+@many
 @given(DEEDS)
 def test_one_by_one_is_the_same_as_all_at_once(deeds):
     state = grown(deeds)
@@ -104,6 +108,7 @@ def test_one_by_one_is_the_same_as_all_at_once(deeds):
     assert state.n_acts() == len(there)
 
 
+@many
 @given(DEEDS)
 def test_the_effective_history_teaches_the_same_and_nothing_in_it_is_taken_back(deeds):
     state = grown(deeds)
@@ -123,6 +128,7 @@ def test_the_effective_history_teaches_the_same_and_nothing_in_it_is_taken_back(
     assert list(alone.questions) == list(range(1, 1 + sum(q.asked.rater == "ann" for q in state.questions.values())))
 
 
+@many
 @given(DEEDS, st.sampled_from(RATERS))
 def test_undo_takes_back_the_latest_act_of_a_rater_and_what_came_with_it(deeds, rater):
     state = grown(deeds)
@@ -186,3 +192,22 @@ def test_new_options_know_what_found_them():
     one = Question(1, options, "", (True, False, True), ("sobol",))
     assert one.new_options == [({"x": 1}, "sobol"), ({"x": 3}, "sobol")]
     assert Event(1, "question", question=each).new == (True, False, True)
+
+
+def test_restoring_an_answer_that_was_corrected_lets_only_the_correction_count():
+    state = State()
+    state.apply(rules.ask(state, question(1), "owner", None, 0, 0))
+    state.apply(rules.answer(state, 1, [0], at=None))
+    state.apply(rules.answer(state, 1, [1], at=None, correction=True))
+    for kind in ("retraction", "restoration"):
+        state.apply(rules.amend(state, 2, kind, None))
+    assert state.n_answers() == 1
+    assert [state.answer(act).state for act in state.acts()] == ["corrected", "standing"]
+
+
+def test_choices_that_were_added_together_are_taken_back_together_and_no_others():
+    state = State()
+    for count in (2, 3):
+        for event in rules.add(state, [(PAIR, (0,))] * count, "owner", None):
+            state.apply(event)
+    assert [event.target for event in rules.undo(state, "owner", None)] == [3, 4, 5]
