@@ -7,7 +7,7 @@ import pytest
 
 from choicebo import plots
 from choicebo.errors import InvalidInput
-from choicebo.insight import Calibration, Driver, Objective, StopAdvice, Surprise
+from choicebo.insight import Calibration, Driver, Objective, Surprise
 from choicebo.model.dimension import DimensionRow, DimensionSelection
 
 TABLE = (
@@ -53,7 +53,6 @@ CALIBRATION = Calibration(
     error=0.1,
     answers=14,
 )
-COURSE = [StopAdvice(n > 12, 0.06 * n, 1.0 / n, (0,), n, "") for n in range(8, 16)]
 
 
 @functools.cache
@@ -66,8 +65,6 @@ def figures():
         "drivers": plots.driver_bars(OBJECTIVES),
         "effects": plots.effect_curves(OBJECTIVES),
         "reliability": plots.reliability(CALIBRATION),
-        "stopping": plots.stopping_course(COURSE),
-        "not yet": plots.stopping_course([]),
     }
 
 

@@ -83,7 +83,7 @@ def test_compiling_from_nothing_is_measured():
 
 
 def test_a_loop_is_measured_question_by_question():
-    found = bench_loop.run(bench_loop.branin_currin(), 4, engine="laplace", initial_queries=2)
+    found = bench_loop.run(bench_loop.published("branin-currin"), 4, engine="laplace", initial_queries=2)
     assert [step.answers for step in found.steps] == [0, 1, 2, 3]
     assert [step.fit is not None for step in found.steps] == [False, False, True, True]
     assert found.steps[2].options == 10  # two questions of five

@@ -53,28 +53,28 @@ def test_a_chooser_without_noise_keeps_the_pareto_set_of_its_objectives():
 
 def test_a_chooser_that_needs_no_chance_draws_none():
     generator = rng(3)
-    Chooser(np.asarray).choose([[1.0], [2.0]], generator)
+    Chooser(np.asarray)([[1.0], [2.0]], generator)
     assert generator.random() == rng(3).random()
 
 
 def test_noise_is_drawn_anew_for_every_answer():
     # Two options 1 apart with noise sd 1 each: the worse one wins with probability Phi(-1/sqrt 2) = 0.2398.
     person, generator = Chooser(np.asarray, noise=1.0), rng()
-    answers = Counter(person.choose([[0.0], [1.0]], generator) for _ in range(4000))
+    answers = Counter(person([[0.0], [1.0]], generator) for _ in range(4000))
     assert set(answers) == {(0,), (1,)}
     assert answers[(0,)] / 4000 == pytest.approx(0.2398, abs=0.03)
 
 
 def test_a_lapse_takes_every_non_empty_subset_equally_often():
     person, generator = Chooser(np.asarray, lapse=1.0), rng()
-    answers = Counter(person.choose([[0.0], [1.0], [2.0]], generator) for _ in range(7000))
+    answers = Counter(person([[0.0], [1.0], [2.0]], generator) for _ in range(7000))
     assert len(answers) == 7
     assert all(abs(count - 1000) < 150 for count in answers.values())
 
 
 def test_lapses_come_at_their_rate():
     person, generator = Chooser(np.asarray, lapse=0.2), rng()
-    answers = Counter(person.choose([[0.0], [1.0]], generator) for _ in range(5000))
+    answers = Counter(person([[0.0], [1.0]], generator) for _ in range(5000))
     # One lapse in three is the right answer by chance.
     assert answers[(1,)] / 5000 == pytest.approx(0.8 + 0.2 / 3, abs=0.03)
 
@@ -83,7 +83,7 @@ def test_the_same_generator_gives_the_same_answers():
     person = Chooser(np.asarray, noise=0.5, lapse=0.1)
     values = rng(9).random((5, 2))
     first, second = rng(4), rng(4)
-    assert [person.choose(values, first) for _ in range(20)] == [person.choose(values, second) for _ in range(20)]
+    assert [person(values, first) for _ in range(20)] == [person(values, second) for _ in range(20)]
 
 
 @pytest.mark.parametrize("settings", [{"noise": -1.0}, {"noise": np.nan}, {"lapse": 1.5}, {"lapse": -0.1}])

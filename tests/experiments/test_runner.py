@@ -1,5 +1,6 @@
 """The runner against real processes: killed, interrupted, and spread over a cluster."""
 
+import multiprocessing
 import os
 import signal
 import socket
@@ -42,6 +43,11 @@ def square_in_a_worker_that_is_killed_once(each: Trial) -> dict:
     if each.repetition == 2 and not mark.exists():
         mark.touch()
         os.kill(os.getpid(), signal.SIGKILL)
+    return square(each)
+
+
+def square_after_so_many_seconds(each: Trial) -> dict:
+    time.sleep(each.settings["seconds"])
     return square(each)
 
 
@@ -105,6 +111,17 @@ def test_a_trial_whose_worker_is_killed_is_run_again(tmp_path):
     finished = run(grid, square_in_a_worker_that_is_killed_once, ResultFile(tmp_path / "test.jsonl"), jobs=2)
     assert (tmp_path / "killed").exists()
     assert [each.result["value"] for each in finished] == [0, 1, 4, 9, 16, 25]
+
+
+def test_whoever_stops_early_does_not_wait_for_trials_under_way():
+    grid = [Trial("test", "numbers", "square", k, {"seconds": seconds}) for k, seconds in enumerate((0, 300))]
+    arriving = outcomes(square_after_so_many_seconds, grid, jobs=2)
+    assert next(arriving).trial == grid[0]
+    began = time.monotonic()
+    arriving.close()
+    for worker in multiprocessing.active_children():
+        worker.join(timeout=PATIENCE)
+    assert time.monotonic() - began < PATIENCE
 
 
 def test_a_trial_that_always_kills_its_worker_is_given_up(tmp_path):

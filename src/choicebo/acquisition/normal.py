@@ -64,11 +64,6 @@ def cdf(x: Array) -> Array:
     return np.where(x < 0, tail, 1.0 - tail)
 
 
-def density(x: Array) -> Array:
-    """The derivative of :func:`cdf`."""
-    return np.asarray(_INVERSE_SQRT_2PI * np.exp(-0.5 * (x * x)))
-
-
 def _scaled_tail(x: Array) -> Array:
     """``Phi(-|x|) exp(x^2 / 2)``, a polynomial in ``t = 1 / (1 + |x| / 4)``."""
     t = np.abs(x)

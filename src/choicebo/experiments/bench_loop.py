@@ -98,14 +98,10 @@ class Course:
         return [_stretch(self.scenario, self.steps[low:high], whole) for low, high, whole in parts]
 
 
-def branin_currin() -> Scenario:
-    """Two inputs."""
-    return _published("branin-currin")
-
-
-def vehicle_safety() -> Scenario:
-    """Five inputs, three objectives."""
-    return _published("vehicle-safety")
+def published(name: str) -> Scenario:
+    """One of the paper's problems."""
+    target = problem(name)
+    return Scenario(name, target.space, lambda options: target.objectives(target.space.encode(options)))
 
 
 def palette() -> Scenario:
@@ -173,11 +169,6 @@ def _stretch(name: str, steps: Sequence[Step], whole: bool) -> Stretch:
         longest_wait=max(waits),
         whole=whole,
     )
-
-
-def _published(name: str) -> Scenario:
-    target = problem(name)
-    return Scenario(name, target.space, lambda options: target.objectives(target.space.encode(options)))
 
 
 def _liked_palettes(options: Sequence[Option]) -> Array:

@@ -61,16 +61,7 @@ class Chooser:
 
     def __call__(self, options: ArrayLike, rng: np.random.Generator) -> tuple[int, ...]:
         """Positions kept among options (k, d)."""
-        return self.choose(self.objectives(np.asarray(options, dtype=float)), rng)
-
-    def choose(self, values: ArrayLike, rng: np.random.Generator) -> tuple[int, ...]:
-        """Positions kept among options whose objective values (k, n_o) are known already.
-
-        >>> import numpy as np
-        >>> Chooser(np.asarray).choose([[1, 1], [0, 0]], np.random.default_rng(0))
-        (0,)
-        """
-        exact = np.asarray(values, dtype=float)
+        exact = np.asarray(self.objectives(np.asarray(options, dtype=float)), dtype=float)
         if self.lapse > 0 and rng.random() < self.lapse:
             return _any_subset(len(exact), rng)
         if self.noise > 0:

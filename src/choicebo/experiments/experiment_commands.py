@@ -169,9 +169,9 @@ def bench(
 
     # Two more than the last step to be timed, so that it is a median over five.
     longest = 23 if quick else max(bench_step.AT) + bench_step.AROUND + 1
-    studies = [(bench_loop.branin_currin(), longest)]
+    studies = [(bench_loop.published("branin-currin"), longest)]
     if full:
-        studies += [(scenario, _STUDY) for scenario in (bench_loop.vehicle_safety(), bench_loop.palette())]
+        studies += [(scenario, _STUDY) for scenario in (bench_loop.published("vehicle-safety"), bench_loop.palette())]
     with output.count_progress("questions", sum(questions for _, questions in studies)) as done:
         courses = [bench_loop.run(scenario, questions, done=done) for scenario, questions in studies]
     stretches = [stretch for course in courses for stretch in course.stretches(_STUDY)]

@@ -79,7 +79,8 @@ def run_trial(trial: Trial) -> dict[str, Any]:
     options = rng.random((INITIAL_OPTIONS, target.dim))
     sets = random_sets(INITIAL_OPTIONS, QUERY_SIZE, INITIAL_SETS, rng)
     values = target.objectives(options)
-    person = _Person(values, trial.settings.get("noise", 0.0), trial.settings.get("lapse", 0.0), rng)
+    spread = np.maximum(values.std(axis=0), 1e-12)  # the person's noise is relative to it
+    person = Chooser(lambda values: values / spread, trial.settings.get("noise", 0.0), trial.settings.get("lapse", 0.0))
     setup = Setup(
         latent_dim=target.num_objectives,
         reference=np.array(target.reference, dtype=float),
@@ -88,7 +89,7 @@ def run_trial(trial: Trial) -> dict[str, Any]:
         options=options,
         values=values if chosen.sees_values else None,
         sets=tuple(tuple(int(i) for i in shown) for shown in sets),
-        kept=tuple(person.keeps(values[shown]) for shown in sets),
+        kept=tuple(person(values[shown], rng) for shown in sets),
     )
     trace = _Trace(target, options, values)
     with warnings.catch_warnings():
@@ -98,20 +99,9 @@ def run_trial(trial: Trial) -> dict[str, Any]:
             began = time.perf_counter()
             shown = optimiser.ask()
             found = target.objectives(shown)
-            optimiser.tell(found if chosen.sees_values else person.keeps(found))
+            optimiser.tell(found if chosen.sees_values else person(found, rng))
             trace.add(shown, found, time.perf_counter() - began)
     return trace.to_dict() | {"settings": optimiser.settings()}
-
-
-class _Person:
-    """The simulated person, whose noise is relative to the spread of the objectives."""
-
-    def __init__(self, values: Array, noise: float, lapse: float, rng: np.random.Generator) -> None:
-        self._spread, self._rng = np.maximum(values.std(axis=0), 1e-12), rng
-        self._chooser = Chooser(lambda X: X, noise, lapse)
-
-    def keeps(self, values: Array) -> tuple[int, ...]:
-        return self._chooser.choose(values / self._spread, self._rng)
 
 
 class _Trace:

@@ -11,10 +11,9 @@ from choicebo.plots.insight import (
     driver_bars,
     effect_curves,
     reliability,
-    stopping_course,
     surprise_marks,
 )
-from choicebo.plots.latent import draw_bands, draw_latent, evidence_trace, latent_against_input, matching_order
+from choicebo.plots.latent import draw_bands, draw_latent, latent_against_input, matching_order
 
 __all__ = [
     "PALETTE",
@@ -24,12 +23,10 @@ __all__ = [
     "draw_latent",
     "driver_bars",
     "effect_curves",
-    "evidence_trace",
     "in_units",
     "latent_against_input",
     "matching_order",
     "new_figure",
     "reliability",
-    "stopping_course",
     "surprise_marks",
 ]

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from choicebo.errors import InvalidInput
-from choicebo.insight.stopping import LITTLE_LEFT, STABLE
 from choicebo.plots.figure import PALETTE, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from choicebo.insight import Calibration, Objective, StopAdvice, Surprise
+    from choicebo.insight import Calibration, Objective, Surprise
     from choicebo.model.dimension import DimensionSelection
 
 _QUIET = "0.62"
@@ -164,32 +163,6 @@ def reliability(calibration: Calibration) -> Figure:
         loc="left",
         fontsize=8,
     )
-    return figure
-
-
-def stopping_course(advices: Sequence[StopAdvice]) -> Figure:
-    """How the two figures behind the advice to stop went from answer to answer, with the limits that they have to pass."""
-    figure, (above, below) = new_figure(rows=2, size=(7.0, 4.6))
-    if not advices:
-        _say(above, "not enough answers yet")
-        below.set_axis_off()
-        return figure
-    answers = [each.answers for each in advices]
-    for axes, values, limit, colour, label in (
-        (above, [each.stability for each in advices], STABLE, PALETTE[0], "set stays"),
-        (below, [each.remaining for each in advices], LITTLE_LEFT, PALETTE[1], "still missing"),
-    ):
-        axes.plot(answers, values, "o-", color=colour, linewidth=1.6, markersize=4)
-        axes.axhline(limit, color="0.5", linewidth=0.9, linestyle="--")
-        axes.set_ylabel(label)
-        axes.yaxis.set_major_formatter(lambda y, _: f"{100 * y:.0f} %")
-        for stop in (a for a in advices if a.stop):
-            axes.axvspan(stop.answers - 0.5, stop.answers + 0.5, color=PALETTE[2], alpha=0.18, linewidth=0)
-    above.set_ylim(0.0, 1.03)
-    below.set_ylim(bottom=0.0)
-    above.set_xticklabels([])
-    below.set_xlabel("answers")
-    above.set_title("dashed: where stopping becomes reasonable; shaded: advised", loc="left", fontsize=9)
     return figure
 
 

@@ -1,4 +1,4 @@
-"""Pictures of a posterior's latent functions and of how they were learned."""
+"""Pictures of a posterior's latent functions."""
 
 from __future__ import annotations
 
@@ -107,20 +107,6 @@ def matching_order(posterior: Posterior, X: Array, values: Array) -> list[int]:
     from choicebo.insight.alignment import order_like
 
     return [int(d) for d in order_like(posterior.latent(X).mean, values)]
-
-
-def evidence_trace(posterior: Posterior) -> Figure:
-    """How the evidence bound rose while the hyperparameters were learned; it should have levelled off."""
-    trace = np.asarray(posterior.diagnostics.evidence_trace, dtype=np.float64)
-    figure, (axes,) = new_figure(size=(6.0, 3.2))
-    axes.plot(np.arange(1, len(trace) + 1), trace, color=PALETTE[0], linewidth=1.6)
-    axes.axhline(posterior.diagnostics.log_evidence, color="0.5", linewidth=0.8, linestyle="--")
-    axes.set_xlabel("step on the hyperparameters")
-    axes.set_ylabel("evidence bound")
-    if len(trace) > 1:
-        # The first steps start far below; without them the end, which matters, would be a flat line.
-        axes.set_ylim(bottom=float(np.quantile(trace, 0.1)) - 0.05 * float(np.ptp(trace)))
-    return figure
 
 
 def _check(
