@@ -89,6 +89,15 @@ def test_rows_of_a_catalogue_are_called_by_their_label_and_have_an_order_for_num
     assert [field.share is not None for field in fields_of(MENU)] == [True, False, True]
 
 
+def test_a_field_with_an_order_knows_its_least_and_its_greatest_value():
+    space = cb.Space([cb.Real("salt", 1, 3), cb.Ordinal("grind", [1, 2, 8]), cb.Categorical("flour", ["rye", "wheat"])])
+    for field in (*fields_of(space), *fields_of(MENU)):
+        if field.share is not None:
+            assert [field.share(end) for end in field.ends] == [0.0, 1.0]
+    assert [field.ends for field in fields_of(space)] == [(1, 3), (1, 8), (None, None)]
+    assert [field.ends for field in fields_of(MENU)] == [(3.5, 5.0), (None, None), (60, 250)]
+
+
 def test_a_table_of_a_catalogue_begins_with_the_names():
     headings, rows = as_table(MENU, MENU.rows[:2])
     assert headings == ["name", "price", "hot", "kcal"]

@@ -23,6 +23,8 @@ class Field:
     """A value as it is written, without its unit."""
     share: Callable[[Value], float] | None = None
     """Where a value lies between the least (0) and the greatest (1); None where there is no such order."""
+    ends: tuple[Value, Value] = (None, None)
+    """The least and the greatest value, where there is such an order."""
 
     @property
     def heading(self) -> str:
@@ -97,7 +99,10 @@ def _parameter(parameter: Parameter) -> Field:
     def share(value: Value) -> float:
         return float(parameter.encode([value])[0, 0])
 
-    return Field(parameter.name, unit, _digits(parameter) if isinstance(parameter, Real) else value_text, share)
+    text = _digits(parameter) if isinstance(parameter, Real) else value_text
+    if isinstance(parameter, Ordinal):
+        return Field(parameter.name, unit, text, share, (parameter.values[0], parameter.values[-1]))
+    return Field(parameter.name, unit, text, share, (parameter.low, parameter.high))
 
 
 def _digits(parameter: Real) -> Callable[[Value], str]:
@@ -113,5 +118,5 @@ def _column(catalogue: Catalogue, name: str) -> Field:
     numbers = [value for value in values if isinstance(value, (int, float)) and not isinstance(value, bool)]
     if name == catalogue.key or len(numbers) < len(values) or not numbers or min(numbers) == max(numbers):
         return Field(name, "", value_text)
-    low, high = float(min(numbers)), float(max(numbers))
-    return Field(name, "", value_text, lambda value: 0.0 if value is None else (float(value) - low) / (high - low))
+    low, high = min(numbers), max(numbers)
+    return Field(name, "", value_text, lambda value: (value - low) / (high - low), (low, high))

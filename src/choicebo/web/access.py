@@ -26,19 +26,19 @@ FORM_COOKIE = "choicebo_form"
 _MONTH = 30 * 24 * 3600
 
 
-class NotAllowed(ChoiceboError):
+class NotAllowedError(ChoiceboError):
     """The visitor has not shown who they are, or may not see this."""
 
 
-class OwnerOnly(ChoiceboError):
+class OwnerOnlyError(ChoiceboError):
     """A rater looks at what is for the owner."""
 
 
-class TooManyAttempts(ChoiceboError):
+class TooManyAttemptsError(ChoiceboError):
     """Wrong tokens came too often."""
 
 
-class ForgedForm(ChoiceboError):
+class ForgedFormError(ChoiceboError):
     """A form that was not sent from one of our pages, or from one that is too old."""
 
 
@@ -83,7 +83,7 @@ class Access:
             return Visitor(found[1], is_owner=False)
         if self.is_owner(request):
             return Visitor(OWNER, is_owner=True)
-        raise NotAllowed("Open the link that you were given, or enter your token.")
+        raise NotAllowedError("Open the link that you were given, or enter your token.")
 
     def rater(self, request: Request) -> tuple[str, str] | None:
         """The study and name of the rater whose link was opened in this browser."""
@@ -93,7 +93,7 @@ class Access:
     def require_owner(self, request: Request) -> None:
         """Refuse anybody but the owner."""
         if not self.is_owner(request):
-            raise NotAllowed("Only the owner of the studies may see this: enter the owner's token.")
+            raise NotAllowedError("Only the owner of the studies may see this: enter the owner's token.")
 
     def enter(self, request: Request, response: Response, token: str) -> None:
         """Let the owner in: set the cookie if the token is right."""
@@ -119,14 +119,14 @@ class Access:
         if scheme.lower() != "bearer" or not token:
             if self._token is None:
                 return Visitor(OWNER, is_owner=True)
-            raise NotAllowed("Send the header 'Authorization: Bearer TOKEN'.")
+            raise NotAllowedError("Send the header 'Authorization: Bearer TOKEN'.")
         if self._token is not None and _same(token, self._token):
             self._attempt(request, True)
             return Visitor(OWNER, is_owner=True)
         found = Study.of_token(self._server.storage, token)
         self._attempt(request, found is not None)
         if found is None or found[0] != study:
-            raise NotAllowed("This token is not for that.")
+            raise NotAllowedError("This token is not for that.")
         return Visitor(found[1], is_owner=False)
 
     # ---- forms
@@ -141,7 +141,7 @@ class Access:
     def check_form(self, request: Request, given: object) -> None:
         """Refuse a form that does not carry the value of this browser."""
         if FORM_COOKIE not in request.cookies or not _same(str(given), self.form_token(request)[1]):
-            raise ForgedForm("This page was open for too long, or cookies are off: load it again and repeat.")
+            raise ForgedFormError("This page was open for too long, or cookies are off: load it again and repeat.")
 
     def tie_form(self, request: Request, response: Response) -> None:
         """Set the cookie that forms are tied to."""
@@ -152,10 +152,10 @@ class Access:
     def _attempt(self, request: Request, right: bool) -> None:
         client = request.client.host if request.client else ""
         if self.limiter.is_blocked(client):
-            raise TooManyAttempts("Too many wrong tokens: wait a minute.")
+            raise TooManyAttemptsError("Too many wrong tokens: wait a minute.")
         if not right:
             self.limiter.failed(client)
-            raise NotAllowed("This token is not right: check that the link or the token is complete.")
+            raise NotAllowedError("This token is not right: check that the link or the token is complete.")
 
 
 def _same(given: str, expected: str) -> bool:

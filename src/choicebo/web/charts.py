@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -72,7 +71,7 @@ def parallel(space: Space | Catalogue, points: Sequence[Point]) -> Chart:
     step = max(_STEP, _LEAST_SPAN / gaps)
     axes, columns = [], []
     for at, field in enumerate(fields):
-        shares, marks = _scale(space, field, [point.option for point in points])
+        shares, marks = _scale(field, [point.option for point in points])
         axes.append(Axis(_MARGIN + at * step, field.heading, tuple((_height(share), text) for share, text in marks)))
         columns.append(shares)
     items = []
@@ -188,26 +187,13 @@ def _height(share: float) -> float:
     return _TOP + _HEIGHT * (1.0 - share)
 
 
-def _scale(
-    space: Space | Catalogue, field: Field, options: Sequence[Option]
-) -> tuple[list[float], list[tuple[float, str]]]:
+def _scale(field: Field, options: Sequence[Option]) -> tuple[list[float], list[tuple[float, str]]]:
     """Where each option lies on the axis from 0 to 1, and what is written along it."""
     if field.share is not None:
-        ends = _ends(space, field)
-        shares = [math.nan if o.get(field.name) is None else field.share(o[field.name]) for o in options]
-        return [0.5 if math.isnan(share) else share for share in shares], [(0.0, ends[0]), (1.0, ends[1])]
+        values = [option.get(field.name) for option in options]
+        shares = [0.5 if value is None else field.share(value) for value in values]
+        return shares, [(0.0, value_text(field.ends[0])), (1.0, value_text(field.ends[1]))]
     texts = sorted({field.text(option.get(field.name)) for option in options})
     place = {text: (at + 0.5) / len(texts) for at, text in enumerate(texts)}
     shown = [(place[text], text) for text in texts] if len(texts) <= 8 else []
     return [place[field.text(option.get(field.name))] for option in options], shown
-
-
-def _ends(space: Space | Catalogue, field: Field) -> tuple[str, str]:
-    if isinstance(space, Catalogue):
-        numbers = [row[field.name] for row in space.rows if row[field.name] is not None]
-        return value_text(min(numbers, key=float)), value_text(max(numbers, key=float))  # type: ignore[arg-type]
-    parameter: Any = next(p for p in space.parameters if p.name == field.name)
-    low, high = (
-        (parameter.values[0], parameter.values[-1]) if hasattr(parameter, "values") else (parameter.low, parameter.high)
-    )
-    return value_text(low), value_text(high)

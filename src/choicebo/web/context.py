@@ -19,7 +19,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from choicebo.errors import InvalidInput
 from choicebo.formatting import counted, moment, percent, plural
 from choicebo.study import OWNER, Answer, Study, StudyNotFoundError
-from choicebo.web.access import Access, OwnerOnly, Visitor
+from choicebo.web.access import Access, OwnerOnlyError, Visitor
 from choicebo.web.addresses import name_of, slug, study_path
 from choicebo.web.pictures import drawing_size
 from choicebo.web.server import Server
@@ -75,7 +75,7 @@ def owner_seat(request: Request, name: str) -> Seat:
     """The study in the path, for its owner only."""
     found = seat(request, name)
     if not found.visitor.is_owner:
-        raise OwnerOnly("This page is for the owner of the study.")
+        raise OwnerOnlyError("This page is for the owner of the study.")
     return found
 
 
@@ -83,7 +83,7 @@ def result_seat(request: Request, name: str) -> Seat:
     """The study in the path, for those who may see its result."""
     found = seat(request, name)
     if not sees_result(request, found):
-        raise OwnerOnly("The result of this study is for its owner.")
+        raise OwnerOnlyError("The result of this study is for its owner.")
     return found
 
 

@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, Response
 
 from choicebo.errors import ChoiceboError, InvalidInput
 from choicebo.study import AlreadyAnsweredError, StorageError, StudyExistsError, StudyNotFoundError, UnknownRaterError
-from choicebo.web.access import ForgedForm, NotAllowed, OwnerOnly, TooManyAttempts
+from choicebo.web.access import ForgedFormError, NotAllowedError, OwnerOnlyError, TooManyAttemptsError
 from choicebo.web.addresses import name_of, study_path
 from choicebo.web.context import render, see_other, server_of, wants_part
 from choicebo.web.guard import HEADERS
@@ -27,10 +27,10 @@ _CODES: tuple[tuple[type[Exception], int], ...] = (
     (UnknownRaterError, 404),
     (StudyExistsError, 409),
     (AlreadyAnsweredError, 409),
-    (NotAllowed, 401),
-    (OwnerOnly, 403),
-    (TooManyAttempts, 429),
-    (ForgedForm, 403),
+    (NotAllowedError, 401),
+    (OwnerOnlyError, 403),
+    (TooManyAttemptsError, 429),
+    (ForgedFormError, 403),
     (InvalidInput, 400),
     (StorageError, 503),
 )
@@ -62,7 +62,7 @@ def _known(request: Request, error: Exception) -> Response:
     code = code_of(error)
     if isinstance(error, StudyNotFoundError) and "name" in request.path_params:
         server_of(request).forget(name_of(request.path_params["name"]))
-    if isinstance(error, NotAllowed) and request.method == "GET" and _is_page(request):
+    if isinstance(error, NotAllowedError) and request.method == "GET" and _is_page(request):
         return see_other(f"/enter?next={quote(request.url.path)}")
     return answer(request, code, str(error))
 

@@ -45,7 +45,7 @@ HEADERS = {
 }
 
 
-class BodyTooLarge(Exception):
+class BodyTooLargeError(Exception):
     """The request body is too large."""
 
 
@@ -89,7 +89,7 @@ class Guard:
             received += len(message.get("body", b""))
             ended = not message.get("more_body", False)
             if received > limit:
-                raise BodyTooLarge
+                raise BodyTooLargeError
             return message
 
         async def unless_too_large(message: Message) -> None:
@@ -103,7 +103,7 @@ class Guard:
         announced = headers.get("content-length", "0")
         too_large = not announced.isdigit() or int(announced) > limit
         if not too_large:
-            with contextlib.suppress(BodyTooLarge):
+            with contextlib.suppress(BodyTooLargeError):
                 await self.app(scope, receiving, unless_too_large)
             too_large = received > limit and not started
         if too_large:

@@ -12,7 +12,7 @@ from choicebo.presentation.templates import check
 from choicebo.space import from_dict
 from choicebo.space.study_file import Show
 from choicebo.study import StudyError
-from choicebo.web.access import NotAllowed, Visitor
+from choicebo.web.access import NotAllowedError, Visitor
 from choicebo.web.addresses import name_of
 from choicebo.web.api.models import (
     AdditionIn,
@@ -71,7 +71,7 @@ def sitting(request: Request, name: Annotated[str, Path(description="The name of
 def owner_sitting(found: Annotated[Seat, Depends(sitting)]) -> Seat:
     """The study in the path, for its owner."""
     if not found.visitor.is_owner:
-        raise NotAllowed("This is for the owner of the study.")
+        raise NotAllowedError("This is for the owner of the study.")
     return found
 
 
@@ -186,7 +186,7 @@ def result(
 ) -> ResultOut:
     """The options that probably no other one beats, and what drives them; 202 while it is being computed."""
     if not sees_result(request, found):
-        raise NotAllowed("The result of this study is for its owner.")
+        raise NotAllowedError("The result of this study is for its owner.")
     known = server_of(request).result(found.study, whose(found, rater), wait=wait)
     if known is None:
         return JSONResponse({"thinking": True}, 202)  # type: ignore[return-value]

@@ -6,7 +6,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from choicebo.web.access import OWNER_COOKIE, RATER_COOKIE, NotAllowed
+from choicebo.web.access import OWNER_COOKIE, RATER_COOKIE, NotAllowedError
 from choicebo.web.addresses import name_of, study_path
 from choicebo.web.context import Form, access_of, render, see_other, server_of, text
 
@@ -41,7 +41,7 @@ def join(request: Request, token: str) -> Response:
     access = access_of(request)
     try:
         study = access.join(request, token)
-    except NotAllowed:
+    except NotAllowedError:
         told = "This link is not valid, or no longer: ask whoever sent it for a new one."
         return render(request, "failure.html", status=401, code=401, message=told, back=("/", "To the start"))
     response = see_other(study_path(study))
@@ -69,7 +69,7 @@ def _enter(request: Request, token: str, address: str) -> Response:
     response = see_other(address)
     try:
         access_of(request).enter(request, response, token)
-    except NotAllowed:
+    except NotAllowedError:
         return render(request, "enter.html", status=401, next=address, wrong=True)
     return response
 
