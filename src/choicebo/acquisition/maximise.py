@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from choicebo.acquisition.base import Acquisition, Differentiable, Known
 from choicebo.space import Searchable, Space
+from choicebo.space.points import rows_in
 
 Array = NDArray[np.float64]
 
@@ -226,9 +227,7 @@ def _different(found: Found, count: int, distance: float = 0.05) -> Array:
 
 
 def _without(points: Array, avoid: Array) -> Array:
-    taken = {row.tobytes() for row in np.asarray(avoid) + 0.0}
-    free = np.array([row.tobytes() not in taken for row in points + 0.0], dtype=bool)
-    return np.asarray(points[free])
+    return np.asarray(points[rows_in(avoid, points) < 0])
 
 
 def _ranked(points: Array, values: Array) -> Found:

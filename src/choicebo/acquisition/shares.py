@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from choicebo.space.points import point_keys
+
 Array = NDArray[np.float64]
 
 LEAST = 0.1
@@ -51,6 +53,6 @@ def success(found_by: Mapping[str, Array], names: Sequence[str], X: Array, best:
 
     ``found_by`` holds the options that it proposed; those without an answer yet count for nothing.
     """
-    known, top = ({row.tobytes() for row in rows + 0.0} for rows in (X, best))
-    proposed = [{row.tobytes() for row in found_by[name] + 0.0} if name in found_by else set() for name in names]
+    known, top = set(point_keys(X)), set(point_keys(best))
+    proposed = [set(point_keys(found_by[name])) if name in found_by else set() for name in names]
     return [len(rows & known) for rows in proposed], [len(rows & top) for rows in proposed]

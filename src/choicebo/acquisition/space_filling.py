@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from choicebo.acquisition.propose import Proposal
 from choicebo.space import Searchable
+from choicebo.space.points import distinct, rows_in
 
 Array = NDArray[np.float64]
 
@@ -33,12 +34,11 @@ def _reach(space: Searchable, size: int, seen: Array) -> int:
 def _unseen_first(
     candidates: Array, size: int, seen: Array, strategy: str, reason: str, rng: np.random.Generator
 ) -> Proposal:
-    known = {point.tobytes() for point in seen + 0.0}
-    distinct = list({point.tobytes(): point for point in candidates + 0.0}.items())
-    fresh = [point for key, point in distinct if key not in known][:size]
-    again = [point for key, point in distinct if key in known]
-    repeated = [again[at] for at in rng.permutation(len(again))[: size - len(fresh)]]
-    if not fresh:
+    points, _ = distinct(candidates)
+    is_new = rows_in(seen, points) < 0
+    fresh, again = points[is_new][:size], points[~is_new]
+    repeated = again[rng.permutation(len(again))[: size - len(fresh)]]
+    if not len(fresh):
         reason = "Every option has been shown already; these are some of them again."
-    points = np.array([*fresh, *repeated]).reshape(len(fresh) + len(repeated), candidates.shape[1])
+    points = np.concatenate([fresh, repeated])
     return Proposal(points, np.arange(len(points)) < len(fresh), strategy, reason)

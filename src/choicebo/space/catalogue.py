@@ -15,6 +15,7 @@ from choicebo.errors import SpaceError
 from choicebo.space import checks, sampling
 from choicebo.space.columns import Column
 from choicebo.space.features import choose_features
+from choicebo.space.points import point_keys
 from choicebo.space.protocol import Bools, Floats, Option
 from choicebo.space.records import VERSION, check_record
 from choicebo.space.table import Row, Table, read_table
@@ -143,8 +144,7 @@ class Catalogue:
         [0, 1]
         """
         cube = checks.as_cube(points, self.dim)
-        # Adding 0.0 gives -0.0 and 0.0 the same bytes.
-        found = np.array([self._at.get(point.tobytes(), -1) for point in cube + 0.0], dtype=np.int64)
+        found = np.array([self._at.get(key, -1) for key in point_keys(cube)], dtype=np.int64)
         astray = np.flatnonzero(found < 0)
         block = max(1, _BLOCK // self.X.size)
         for start in range(0, len(astray), block):
@@ -213,8 +213,8 @@ class Catalogue:
 
     @cached_property
     def _at(self) -> dict[bytes, int]:
-        numbered = zip(self.X, range(len(self)), strict=True)
-        return {point.tobytes(): index for point, index in reversed(list(numbered))}
+        numbered = zip(point_keys(self.X), range(len(self)), strict=True)
+        return dict(reversed(list(numbered)))
 
     @cached_property
     def _number(self) -> dict[Key, int]:

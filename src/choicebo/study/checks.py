@@ -5,25 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from choicebo.choices import ChoiceData
+from choicebo.choices import ChoiceData, kept_positions
 from choicebo.errors import DataError
 from choicebo.space import Catalogue, Option, Space
 
-
-def positions(kept: Iterable[Any], shown: int) -> tuple[int, ...]:
-    """Kept positions as plain numbers, in order."""
-    accepted = f"give positions from 0 to {shown - 1}, such as [0, {shown - 1}]"
-    if isinstance(kept, (str, bytes)) or not isinstance(kept, Iterable):
-        raise DataError(f"kept is {kept!r}: {accepted}.")
-    found = []
-    for position in kept:
-        whole = isinstance(position, int) or (hasattr(position, "__index__") and not isinstance(position, bool))
-        if isinstance(position, bool) or not whole or not 0 <= int(position) < shown:
-            raise DataError(f"kept holds {position!r}, but {shown} options were shown: {accepted}.")
-        found.append(int(position))
-    if len(set(found)) < len(found):
-        raise DataError(f"kept is {found} and names a position twice: name each once.")
-    return tuple(sorted(found))
+positions = kept_positions
 
 
 def seconds(given: float | None) -> float | None:
@@ -44,7 +30,7 @@ def addition(
     options = [space.validate(option) for option in shown]
     if len(options) < 2:
         raise DataError(f"{len(options)} options were shown: a choice needs at least two.")
-    kept_here = positions(kept, len(options))
+    kept_here = kept_positions(kept, len(options))
     if not kept_here:
         raise DataError("Nothing was kept: a choice made elsewhere keeps at least one option.")
     # Refuses an option that was kept and rejected at once.
