@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from choicebo.space import Catalogue
     from choicebo.study import Study
 
-_KEY_COLUMNS = ("sku", "key", "id", "code", "number", "article", "name")
-
 
 class Raters(enum.StrEnum):
     """How the answers of several people are modelled."""
@@ -153,10 +151,8 @@ def _from_table(
 def read_catalogue(path: Path, key: str | None = None, label: str | None = None, image: str | None = None) -> Catalogue:
     """The catalogue in a CSV file; without a key the first column with a usual name for one, or the first column."""
     from choicebo.space import Catalogue
-    from choicebo.space.table import read_csv
+    from choicebo.space.table import read_csv, usual_key
 
     if key is None:
-        columns = read_csv(path).columns
-        lower = {column.lower(): column for column in columns}
-        key = next((lower[usual] for usual in _KEY_COLUMNS if usual in lower), columns[0])
+        key = usual_key(read_csv(path).columns)
     return Catalogue(path, key, label, image)

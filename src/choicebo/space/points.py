@@ -1,11 +1,37 @@
-"""Which points of the unit cube are the same: to the last bit, except that 0.0 and -0.0 are one."""
+"""Points of the unit cube: which are valid, and which are the same.
+
+Points are the same if they are equal to the last bit, except that 0.0 and -0.0 are one.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from choicebo.errors import SpaceError
+
 Floats = NDArray[np.float64]
+
+
+def as_cube(points: object, dim: int) -> Floats:
+    """``points`` as an (n, dim) array inside the unit cube.
+
+    >>> as_cube([[0.0, 1.0]], dim=2).shape
+    (1, 2)
+    """
+    try:
+        array = np.asarray(points, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise SpaceError(f"Cube points must be an array of numbers with {dim} columns.") from None
+    if array.shape == (0,):
+        return np.empty((0, dim))
+    if array.ndim != 2 or array.shape[1] != dim:
+        hint = " Give one point u as u[None, :]." if array.shape == (dim,) else ""
+        raise SpaceError(f"Cube points have shape {array.shape}; the accepted shape is (n, {dim}).{hint}")
+    # Written so that NaN fails too.
+    if not np.all((array >= 0.0) & (array <= 1.0)):
+        raise SpaceError("Cube points must lie in [0, 1]: use encode() to map options into the cube.")
+    return array.reshape(len(array), dim)
 
 
 def point_keys(points: ArrayLike) -> list[bytes]:

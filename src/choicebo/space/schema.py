@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from choicebo.errors import SpaceError
-from choicebo.space.checks import suggestion
+from choicebo.space.values import suggestion
 
 Scalar = bool | int | float | str
 

@@ -35,10 +35,10 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Literal
 
 from choicebo.errors import SpaceError
-from choicebo.space import checks, toml
+from choicebo.space import toml, values
 from choicebo.space.catalogue import Catalogue
-from choicebo.space.protocol import Option
-from choicebo.space.records import parameter_from_dict
+from choicebo.space.searchable import Option
+from choicebo.space.serialisation import parameter_from_dict
 from choicebo.space.space import Space
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Show:
 
     def __post_init__(self) -> None:
         if self.kind not in _SHOWN:
-            raise SpaceError(f"Options are shown as {self.kind!r}. {checks.suggestion(str(self.kind), _SHOWN)}")
+            raise SpaceError(f"Options are shown as {self.kind!r}. {values.suggestion(str(self.kind), _SHOWN)}")
         for given in (self.template, self.file):
             if given is not None and (not isinstance(given, str) or not given.strip()):
                 raise SpaceError(f"A template is {given!r}: give a text that is not empty.")
@@ -106,7 +106,7 @@ class StudyFile:
     """Where the study file lies; other files are found from there."""
 
     def __post_init__(self) -> None:
-        checks.text(self.name, "The name of a study")
+        values.as_text(self.name, "The name of a study")
         if not isinstance(self.question, str) or not self.question.strip():
             raise SpaceError(f"The question is {self.question!r}: give a text that is not empty.")
         if not isinstance(self.space, (Space, Catalogue)):
@@ -124,8 +124,8 @@ class StudyFile:
         return hash((self.name, self.space, self.question, self.query_size, self.new_per_query, self.show))
 
     def _check_sizes(self) -> None:
-        query_size = checks.whole(self.query_size, "query_size")
-        new = checks.whole(self.new_per_query, "new_per_query")
+        query_size = values.as_whole(self.query_size, "query_size")
+        new = values.as_whole(self.new_per_query, "new_per_query")
         if not 2 <= query_size <= self.space.size:
             raise SpaceError(f"query_size is {query_size}: accepted is 2 to the number of options, {self.space.size}.")
         if not 1 <= new <= query_size:

@@ -16,8 +16,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from choicebo.space.checks import Value, suggestion
 from choicebo.space.expression import at
+from choicebo.space.values import Value, suggestion
 
 Sort = Literal["number", "label", "truth"]
 
