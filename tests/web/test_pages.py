@@ -18,8 +18,8 @@ from starlette.testclient import TestClient
 import choicebo as cb
 from choicebo import insight
 from choicebo.model.posterior import Posterior
-from choicebo.space.study_file import Show
 from choicebo.study import Study, compute, posterior_file
+from choicebo.study.definition import Show
 from choicebo.web import charts, desk
 from choicebo.web.app import create_app
 from choicebo.web.pages import choose
@@ -107,7 +107,7 @@ def test_a_baseline_and_rules_are_taken_from_the_form(serve: Callable[..., Brows
         ({"name": "taken"}, "already"),
     ],
 )
-def test_what_is_wrong_with_a_draft_is_said_while_typing(
+def test_what_is_wrong_with_a_study_is_said_while_typing(
     serve: Callable[..., Browser], wrong: dict[str, Any], told: str
 ) -> None:
     browser = serve()

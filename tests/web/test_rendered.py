@@ -15,8 +15,8 @@ import pytest
 import uvicorn
 
 import choicebo as cb
-from choicebo.space.study_file import Show
 from choicebo.study import Study, compute
+from choicebo.study.definition import Show
 from choicebo.web.app import create_app
 from choicebo.web.settings import ServerSettings
 

@@ -137,8 +137,8 @@ def _from_table(
     name: str | None,
     settings: dict[str, Any],
 ) -> Study:
-    from choicebo.space.study_file import Show
     from choicebo.study import Study
+    from choicebo.study.definition import Show
 
     table = read_catalogue(path, *columns)
     for column, reason in table.dropped.items():

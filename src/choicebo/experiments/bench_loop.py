@@ -26,7 +26,8 @@ from choicebo.experiments.problems import problem
 from choicebo.model.diagnostics import Diagnostics
 from choicebo.model.engines import QUESTION
 from choicebo.optimizer import ChoiceOptimizer
-from choicebo.space import Option, Real, Searchable, Space, study_file
+from choicebo.space import Option, Real, Searchable, Space
+from choicebo.study import study_file
 
 Array = NDArray[np.float64]
 

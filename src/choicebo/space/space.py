@@ -56,6 +56,8 @@ class Space:
         free, held = split(parameters, fixed or {})
         if isinstance(constraints, (str, Constraint)):
             constraints = [constraints]
+        if not isinstance(constraints, Iterable):
+            raise SpaceError(f"The constraints are {constraints!r}: give a list of texts such as 'a + b <= 3'.")
         rules = tuple(rule if isinstance(rule, Constraint) else Constraint(rule) for rule in constraints)
         for rule in rules:
             rule.check([*free, *held])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from choicebo.study import compute, log
 from choicebo.study.cache import LOOK, POSTERIOR, PREPARED, Cache
-from choicebo.study.definition import Definition
+from choicebo.study.definition import StudyDefinition
 from choicebo.study.log import Entry
 from choicebo.study.replay import Replay, Thread, optimizer_state, replay
 
@@ -30,7 +30,7 @@ _GROWTH = ("question", "answer", "skip", "addition")
 class Planner:
     """Computes for one study; threads may share it."""
 
-    def __init__(self, what: Definition, cache: Cache, executor: Executor | None) -> None:
+    def __init__(self, what: StudyDefinition, cache: Cache, executor: Executor | None) -> None:
         self._settings = what.settings
         self._space = what.space.to_dict()
         self._dim = what.space.dim

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,10 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import sqlalchemy as sa
 
 from choicebo.space import Catalogue, Option, Space
-from choicebo.space.study_file import QUESTION, Show, StudyFile
 from choicebo.study import asking, checks, definition, log, raters, schema, study_json, transfer
 from choicebo.study.cache import Cache
-from choicebo.study.definition import Definition
+from choicebo.study.definition import QUESTION, Show, StudyDefinition
 from choicebo.study.errors import StudyError, StudyExists, StudyNotFound
 from choicebo.study.ledger import Ledger
 from choicebo.study.log import Entry
@@ -24,6 +22,7 @@ from choicebo.study.records import OWNER, Answer, Past, Question, Rater, StudyIn
 from choicebo.study.replay import replay
 from choicebo.study.status import Status, describe
 from choicebo.study.storage import Storage
+from choicebo.study.study_file import read
 from choicebo.study.tables import Base, StudyRow
 
 if TYPE_CHECKING:
@@ -53,7 +52,13 @@ class Study:
     """
 
     def __init__(
-        self, storage: Storage, study_id: int, what: Definition, *, executor: Executor | None = None, owns: bool = True
+        self,
+        storage: Storage,
+        study_id: int,
+        what: StudyDefinition,
+        *,
+        executor: Executor | None = None,
+        owns: bool = True,
     ) -> None:
         self._storage = storage
         self._owns = owns
@@ -81,25 +86,25 @@ class Study:
         **settings: Any,
     ) -> Study:
         """A new study. ``settings`` are keyword arguments of ``ChoiceOptimizer``."""
-        what = definition.define(
-            name, space, question=question, show=show, folder=folder, raters=raters, baseline=baseline, **settings
-        )
+        fields = {"name": name, "space": space, "question": question, "show": show, "folder": folder, "raters": raters}
+        what = StudyDefinition.from_arguments(**fields, baseline=baseline, **settings)
         return cls._create(url, what, executor)
 
     @classmethod
     def create_from_file(
         cls,
         url: Address,
-        study_file: StudyFile | str | Path,
+        study_file: StudyDefinition | str | Path,
         *,
         name: str | None = None,
         executor: Executor | None = None,
         **overrides: Any,
     ) -> Study:
-        """A new study as a study file describes it; ``overrides`` are keyword arguments of :meth:`create`."""
-        if name is not None:
-            overrides["name"] = name
-        return cls._create(url, definition.define_from_file(study_file, **overrides), executor)
+        """A new study as a study file, or what was read from it, says; ``overrides`` are keyword arguments of :meth:`create`."""
+        what = study_file if isinstance(study_file, StudyDefinition) else read(study_file)
+        if name is not None or overrides:
+            what = StudyDefinition.from_arguments(**what.arguments() | overrides | {"name": name or what.name})
+        return cls._create(url, what, executor)
 
     @classmethod
     def open(cls, url: Address, name: str | None = None, *, executor: Executor | None = None) -> Study:
@@ -159,7 +164,7 @@ class Study:
         """A new study from what :meth:`export_json` wrote, given as text or path; all of it or nothing."""
         what, people, entries = study_json.loads(transfer.text_of(source))
         if name is not None:
-            what = replace(what, name=name)
+            what = StudyDefinition.of({**what.to_dict(), "name": name})
         return cls._create(url, what, executor, people, entries)
 
     @classmethod
@@ -176,7 +181,7 @@ class Study:
     def _create(
         cls,
         url: Address,
-        what: Definition,
+        what: StudyDefinition,
         executor: Executor | None,
         people: Iterable[str] = (OWNER,),
         entries: Sequence[Entry] = (),
@@ -209,6 +214,11 @@ class Study:
         return f"Study({self.url!r}, {self.name!r})"
 
     # ---- what it is
+
+    @property
+    def definition(self) -> StudyDefinition:
+        """Everything about it that does not change."""
+        return self._what
 
     @property
     def name(self) -> str:

@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from choicebo.errors import ChoiceboError, DataError
 from choicebo.space import Option
-from choicebo.study import checks, compute, definition
-from choicebo.study.definition import Definition
+from choicebo.study import checks, compute
+from choicebo.study.definition import StudyDefinition
 from choicebo.study.log import Asked, Entry, fingerprint
 from choicebo.study.replay import optimizer_state, replay
 
@@ -72,7 +72,7 @@ class StudyRecord(_Strict):
     log: list[EntryRecord]
 
 
-def dumps(what: Definition, raters: Sequence[str], entries: Sequence[Entry]) -> str:
+def dumps(what: StudyDefinition, raters: Sequence[str], entries: Sequence[Entry]) -> str:
     """The study as a JSON text, an entry on each line."""
     options: dict[str, tuple[int, Option]] = {}
     for entry in entries:
@@ -86,7 +86,7 @@ def dumps(what: Definition, raters: Sequence[str], entries: Sequence[Entry]) -> 
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
-def loads(text: str) -> tuple[Definition, list[str], list[Entry]]:
+def loads(text: str) -> tuple[StudyDefinition, list[str], list[Entry]]:
     """The definition, the raters and the log in a JSON text, or an error that says what is wrong where."""
     try:
         document = json.loads(text)
@@ -108,7 +108,7 @@ def loads(text: str) -> tuple[Definition, list[str], list[Entry]]:
         where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
         raise DataError(f"{where}: {first['msg']}.") from None
     try:
-        what = definition.from_record(record.study)
+        what = StudyDefinition.of(record.study)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         if isinstance(error, ChoiceboError):
             raise
@@ -136,7 +136,7 @@ def _listed(lines: Sequence[str]) -> str:
     return "[\n" + ",\n".join(lines) + "\n]" if lines else "[]"
 
 
-def _entries(what: Definition, record: StudyRecord) -> list[Entry]:
+def _entries(what: StudyDefinition, record: StudyRecord) -> list[Entry]:
     if len(set(record.raters)) < len(record.raters):
         raise DataError(f"raters: {record.raters} names somebody twice.")
     options = []
@@ -203,7 +203,7 @@ def _moment(text: str) -> datetime:
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
-def _check_replay(what: Definition, entries: Sequence[Entry]) -> None:
+def _check_replay(what: StudyDefinition, entries: Sequence[Entry]) -> None:
     """What is imported must be usable: the loop is rebuilt from it once."""
     state = replay(entries)
     numbers = [entry.asked.number for entry in entries if entry.asked is not None]

@@ -110,8 +110,8 @@ def _address(given: str) -> str:
     """The database that is meant; a study file is made into one."""
     if not given.endswith(".toml") or "://" in given:
         return given
-    from choicebo.space.study_file import read
     from choicebo.study import Study
+    from choicebo.study.study_file import read
 
     described = read(given)
     path = Path(f"{described.name}.db")

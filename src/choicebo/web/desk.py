@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from choicebo.errors import ChoiceboError
 from choicebo.study import Question, Status, Storage, StorageError, Study, StudyInfo, StudyNotFound, compute
+from choicebo.study.definition import StudyDefinition
 from choicebo.web.results import Result, build_result, version
 from choicebo.web.settings import ServerSettings
 from choicebo.web.workers import WorkerPool
@@ -94,9 +95,9 @@ class Desk:
         with self._lock:
             return self._studies.setdefault(study.name, study)
 
-    def create(self, **definition: Any) -> Study:
+    def create(self, definition: StudyDefinition) -> Study:
         """A new study."""
-        return self.adopt(Study.create(self.storage, executor=self.pool, **definition))
+        return self.adopt(Study.create_from_file(self.storage, definition, executor=self.pool))
 
     def forget(self, name: str) -> None:
         """Drop what is known of a study, which may have gone."""

@@ -8,9 +8,8 @@ from fastapi import APIRouter, Depends, Path, Query
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from choicebo.space import from_dict
-from choicebo.space.study_file import Show
-from choicebo.study import Past, StudyError, StudyNotFound
+from choicebo.study import Past, StudyNotFound
+from choicebo.study.definition import StudyDefinition
 from choicebo.web.access import NotAllowed, Visitor
 from choicebo.web.addresses import name_of
 from choicebo.web.api.models import (
@@ -99,18 +98,7 @@ def studies(request: Request, visitor: Owner) -> list[StudyOut]:
 @router.post("/studies", summary="Create a study", status_code=201)
 def create(request: Request, visitor: Owner, given: StudyIn) -> StudyDetail:
     """A new study over a space or a catalogue."""
-    try:
-        study = desk_of(request).create(
-            name=given.name,
-            space=from_dict(given.space),
-            question=given.question,
-            show=Show(given.show.kind, given.show.template),
-            baseline=given.baseline,
-            raters=given.raters,
-            **_settings(given.settings),
-        )
-    except (TypeError, KeyError, AttributeError, OverflowError) as error:
-        raise StudyError(f"The study cannot be made of this: {error}.") from None
+    study = desk_of(request).create(StudyDefinition.of(given.model_dump()))
     return _detail(Seat(study, visitor))
 
 
@@ -234,14 +222,6 @@ def _detail(found: Seat) -> StudyDetail:
         baseline=study.baseline,
         shown_as=study.show.kind,
     )
-
-
-def _settings(given: dict[str, Any]) -> dict[str, Any]:
-    reserved = {"name", "space", "question", "show", "folder", "baseline", "raters", "executor", "url"}
-    wrong = sorted(reserved & given.keys())
-    if wrong:
-        raise StudyError(f"{wrong[0]!r} is not a setting: give it beside the settings, if at all.")
-    return given
 
 
 def _past(found: Seat, answer: int) -> Past:
