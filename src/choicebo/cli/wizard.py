@@ -158,13 +158,10 @@ class Wizard:
         suggestion = f" [{default}]" if default else ""
         while True:
             try:
-                given = self._console.input(f"{text}{suggestion}: ", markup=False)
+                given = self._console.input(f"{text}{suggestion}: ", markup=False).strip()
+                return read(given or default or "")
             except EOFError:
                 raise InvalidInput("The input ended before the study was complete: nothing was created.") from None
-            if not given.strip() and default is not None:
-                given = default
-            try:
-                return read(given.strip())
             except ChoiceboError as error:
                 self._complain(error)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -211,7 +212,7 @@ def _explained(error: ValidationError) -> ChoiceboError:
             known = Show.__dataclass_fields__ if place.startswith("show.") else StudyDefinition.model_fields
             return StudyError(f"The study has the unknown key {place!r}. {suggestion(str(first['loc'][-1]), known)}")
     return StudyError(
-        f"{place!r} of the study is {first['input']!r}: {first['msg'].replace('Input should be', 'give')}."
+        f"{place!r} of the study is {reprlib.repr(first['input'])}: {first['msg'].replace('Input should be', 'give')}."
     )
 
 

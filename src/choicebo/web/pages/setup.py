@@ -48,7 +48,7 @@ def create(request: Request, form: Form) -> Response:
     try:
         created = desk_of(request).create(described.definition())
     except ChoiceboError as error:
-        told = {"problem": str(error), "size": "", "sample": [], "notes": []}
+        told = _problem(error)
         return render(request, "setup.html", status=400, described=described, preview=told, **_CHOICES)
     return see_other(study_path(created.name))
 
@@ -63,7 +63,7 @@ def preview(request: Request, form: Form) -> Response:
         found = _preview(described.space(), described.template)
         _try(request, described)
     except ChoiceboError as error:
-        found = {"problem": str(error), "size": "", "sample": [], "notes": []}
+        found = _problem(error)
     return render(request, "parts/preview.html", preview=found)
 
 
@@ -83,7 +83,7 @@ def create_catalogue(request: Request, form: Form) -> Response:
             return render(request, "parts/preview.html", preview=_preview(found, "", images))
         study = _create(request, form, found, images)
     except ChoiceboError as error:
-        told = {"problem": str(error), "size": "", "sample": [], "notes": []}
+        told = _problem(error)
         if wants_part(request):
             return render(request, "parts/preview.html", preview=told)
         typed = {name: text(form, name) for name in ("name", "key", "label", "image", *typed_settings(form))}
@@ -142,6 +142,10 @@ def _preview(space: Space | Catalogue, template: str, images: Sequence[UploadFil
     notes = [f"{column}: {why}" for column, why in space.dropped.items()] if isinstance(space, Catalogue) else []
     rules = " before the rules" if isinstance(space, Space) and space.constraints and space.size != float("inf") else ""
     return {"problem": "", "size": size + rules, "sample": sample, "notes": notes}
+
+
+def _problem(error: ChoiceboError) -> dict[str, Any]:
+    return {"problem": str(error), "size": "", "sample": [], "notes": []}
 
 
 def _uploaded_picture(option: Option, images: Sequence[UploadFile]) -> str | None:
