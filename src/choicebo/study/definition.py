@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import sqlalchemy as sa
 from pydantic import (
@@ -31,6 +31,7 @@ from choicebo.study.errors import StudyError
 from choicebo.study.tables import StudyRow
 
 QUESTION = "Which of these would you keep?"
+ShowKind = Literal["bars", "svg", "image"]
 _ARGUMENTS = ("name", "space", "question", "show", "folder", "baseline", "raters")
 """Keyword arguments of ``Study.create`` that are no settings of the optimiser."""
 _STORED = "stored"
@@ -50,13 +51,12 @@ class Show:
 
     __pydantic_config__ = ConfigDict(extra="forbid")
 
-    kind: Literal["bars", "svg", "image"] = "bars"
+    kind: ShowKind = "bars"
     template: str | None = None
 
     def __post_init__(self) -> None:
-        kinds = ("bars", "svg", "image")
-        if self.kind not in kinds:
-            raise SpaceError(f"Options are shown as {self.kind!r}. {suggestion(str(self.kind), kinds)}")
+        if self.kind not in get_args(ShowKind):
+            raise SpaceError(f"Options are shown as {self.kind!r}. {suggestion(str(self.kind), get_args(ShowKind))}")
         if self.template is not None and (not isinstance(self.template, str) or not self.template.strip()):
             raise SpaceError(f"A template is {self.template!r}: give a text that is not empty.")
         if self.kind == "bars" and self.template:

@@ -31,7 +31,7 @@ import re
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal, Required
+from typing import Any, Required
 
 import tomli_w
 from pydantic import ConfigDict, TypeAdapter
@@ -41,7 +41,7 @@ from choicebo.errors import InvalidInput, SpaceError
 from choicebo.space import Catalogue, Parameter
 from choicebo.space.serialisation import KINDS, VERSION
 from choicebo.space.values import Value, suggestion
-from choicebo.study.definition import StudyDefinition
+from choicebo.study.definition import ShowKind, StudyDefinition
 
 
 class StudySection(TypedDict, total=False):
@@ -67,7 +67,7 @@ class CatalogueSection(TypedDict, total=False):
 class ShowSection(TypedDict, total=False):
     """[show]: how options are shown; a template stands in the study file or in a file beside it."""
 
-    kind: Literal["bars", "svg", "image"]
+    kind: ShowKind
     template: str
     file: str
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from choicebo.study import Answer, Past, Question, Rater, StudyInfo
 from choicebo.study.definition import QUESTION
 from choicebo.web.study_form import LONGEST_TEMPLATE
 
@@ -32,6 +31,11 @@ _STUDY: dict[str, Any] = {
 class _Out(BaseModel):
     model_config = ConfigDict(from_attributes=True)
 
+    @classmethod
+    def of(cls, record: object) -> Self:
+        """What is told of a record that has these fields."""
+        return cls.model_validate(record)
+
 
 class _In(BaseModel):
     model_config = ConfigDict(extra="forbid")
@@ -51,11 +55,6 @@ class StudyOut(_Out):
     created_at: datetime
     answers: int
     raters: int
-
-    @classmethod
-    def of(cls, info: StudyInfo) -> StudyOut:
-        """The record of a study."""
-        return cls.model_validate(info)
 
 
 class StudyDetail(_Out):
@@ -107,11 +106,6 @@ class QuestionOut(_Out):
     state: Literal["open", "answered", "skipped", "retracted"]
     kept: list[int] | None
 
-    @classmethod
-    def of(cls, question: Question) -> QuestionOut:
-        """The record of a question."""
-        return cls.model_validate(question)
-
 
 class Thinking(_Out):
     """The question is being computed: ask again in a moment."""
@@ -141,11 +135,6 @@ class AnswerOut(_Out):
     seconds: float | None
     repeated: bool
 
-    @classmethod
-    def of(cls, answer: Answer) -> AnswerOut:
-        """The record of a receipt."""
-        return cls.model_validate(answer)
-
 
 class AdditionIn(_In):
     """A choice made elsewhere."""
@@ -170,11 +159,6 @@ class PastOut(_Out):
     at: datetime
     seconds: float | None
     state: str
-
-    @classmethod
-    def of(cls, past: Past) -> PastOut:
-        """The record of the past."""
-        return cls.model_validate(past)
 
 
 class ParetoOut(_Out):
@@ -211,11 +195,6 @@ class RaterOut(_Out):
     answers: int
     open_questions: int
     last_seen: datetime | None
-
-    @classmethod
-    def of(cls, rater: Rater) -> RaterOut:
-        """The record of a rater."""
-        return cls.model_validate(rater)
 
 
 class TokenOut(_Out):
