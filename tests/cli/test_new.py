@@ -5,8 +5,8 @@ import json
 import pytest
 
 from choicebo.cli.example import FILES, Example
-from choicebo.space.study_file import read
 from choicebo.study import Study
+from choicebo.study.study_file import read
 
 TOML = """
 [study]
@@ -97,7 +97,7 @@ def test_questions_lead_to_a_study_and_wrong_answers_are_asked_again(run):
     ]
     result = run("new", input="\n".join(typed) + "\n")
     assert result.exit_code == 0, result.output
-    for complaint in ("not a number", "minutes' already", "Fixed", "minuts", "give 2 to"):
+    for complaint in ("'five': give a number", "minutes' already", "Fixed", "minuts", "give 2 to"):
         assert complaint in result.stdout
     assert "A question will look like this" in result.stdout
     with Study.open("bread.db") as study:

@@ -51,7 +51,7 @@ def test_no_page_has_a_serious_finding(
         f"/study/{learned}/history": ".past",
         f"/study/{learned}/raters": "table",
         "/studies": ".studies",
-        "/studies/new": "#draft",
+        "/studies/new": "#study-form",
         "/studies/catalogue": ".setup",
         "/enter": "form",
         "/api/v1/docs": ".panel",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from choicebo.errors import SpaceError
 from choicebo.space import Catalogue, Searchable, from_dict
-from choicebo.space.listed import ONE_HOT
+from choicebo.space.discrete import ONE_HOT
 
 ROWS = [
     {

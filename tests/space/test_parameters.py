@@ -11,8 +11,8 @@ from space_strategies import cube_points, parameters, typed_values_of
 
 from choicebo.errors import SpaceError
 from choicebo.space import Categorical, Fixed, Integer, Ordinal, Real
-from choicebo.space.listed import ONE_HOT
-from choicebo.space.records import parameter_from_dict
+from choicebo.space.discrete import ONE_HOT
+from choicebo.space.serialisation import parameter_from_dict
 
 
 @given(parameters(), st.data())

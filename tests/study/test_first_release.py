@@ -1,8 +1,8 @@
 """Studies that version 0.1 left behind: its database and its export open without loss.
 
 ``data/study-0.1.db`` and ``.json`` hold one study, written by that version: two raters, a correction, a skip, an undo, answers
-retracted and restored, imported pairs, "none of these", and two looks at the number of hidden objectives. ``.expected.json`` is what
-that version said of it.
+retracted and restored, imported pairs, "none of these", and two looks at the number of hidden objectives. ``.expected.json`` is
+what that version said of it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def test_the_model_learns_from_the_same_answers(study):
 def test_the_study_goes_on(study):
     assert study.ask("ann").id == 15
     question = study.ask()
-    _, reason, new, _, latent_dim = EXPECTED["next"]
+    _, reason, new, _, _ = EXPECTED["next"]
     assert (question.id, question.latent_dim, sorted(question.new), len(question.options)) == (16, 1, sorted(new), 4)
     assert question.reason.split(",")[0][:14] == reason[:14]
     study.tell(question, [0])

@@ -155,3 +155,19 @@ def test_a_study_that_was_deleted_elsewhere_is_not_found(browser: Browser) -> No
         assert browser.client.get(path).status_code == 404
     Study.create(browser.url, **bread()).close()
     assert browser.client.get("/study/bread/history").status_code == 200
+
+
+def test_a_study_that_cannot_be_made_is_refused_with_the_sentence_that_says_why(serve: Callable[..., Browser]) -> None:
+    call = serve().client
+    menu = cb.Catalogue([{"sku": "A", "x": 1}, {"sku": "B", "x": 2}]).to_dict()
+    cases = {
+        "no list of rows": {"space": {**menu, "rows": "/etc/passwd"}},  # nothing is read from the server's disk
+        "accepted are 'space' and 'catalogue'": {"space": {}},
+        "no setting 'folder'": {"space": SPACE, "settings": {"folder": "/etc"}},
+        "'minutes' is 99": {"space": SPACE, "baseline": {"minutes": 99}},
+    }
+    for sentence, fields in cases.items():
+        found = call.post("/api/v1/studies", json={"name": "bread", **fields})
+        assert found.status_code == 400
+        assert sentence in found.json()["error"]
+    assert call.post("/api/v1/studies", json={"name": "bread", "space": SPACE, "folder": "/etc"}).status_code == 422

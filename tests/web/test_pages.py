@@ -19,8 +19,8 @@ import choicebo as cb
 from choicebo import insight
 from choicebo.model.posterior import Posterior
 from choicebo.optimizer import situation as compute
-from choicebo.space.study_file import Show
 from choicebo.study import Study, posterior_store
+from choicebo.study.definition import Show
 from choicebo.web import charts, server
 from choicebo.web.app import create_app
 from choicebo.web.pages import choose
@@ -109,7 +109,7 @@ def test_a_baseline_and_rules_are_taken_from_the_form(serve: Callable[..., Brows
         ({"name": "taken"}, "already"),
     ],
 )
-def test_what_is_wrong_with_a_draft_is_said_while_typing(
+def test_what_is_wrong_with_a_study_is_said_while_typing(
     serve: Callable[..., Browser], wrong: dict[str, Any], told: str
 ) -> None:
     browser = serve()

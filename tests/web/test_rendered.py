@@ -16,8 +16,8 @@ import uvicorn
 
 import choicebo as cb
 from choicebo.optimizer import situation as compute
-from choicebo.space.study_file import Show
 from choicebo.study import Study
+from choicebo.study.definition import Show
 from choicebo.web.app import create_app
 from choicebo.web.server_settings import ServerSettings
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from choicebo.errors import InvalidInput
-from choicebo.space.study_file import Show
 from choicebo.study import Study, StudyError
+from choicebo.study.definition import Show
 from choicebo.web import pages
 from choicebo.web.guard import CONTENT_POLICY, FORM_BYTES, HEADERS, UPLOAD_BYTES
 from choicebo.web.pictures import image_file

@@ -13,8 +13,8 @@ import pytest
 from starlette.testclient import TestClient
 
 import choicebo as cb
-from choicebo.space.study_file import Show
 from choicebo.study import Study
+from choicebo.study.definition import Show
 from choicebo.web.app import create_app
 from choicebo.web.server_settings import ServerSettings
 

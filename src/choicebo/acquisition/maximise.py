@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from choicebo.acquisition.interface import Acquisition, Differentiable, Known
-from choicebo.model.draws import rows_in
 from choicebo.space import Searchable, Space
+from choicebo.space.points import rows_in
 
 Array = NDArray[np.float64]
 
@@ -227,7 +227,7 @@ def _different(found: Found, count: int, distance: float = 0.05) -> Array:
 
 
 def _without(points: Array, avoid: Array) -> Array:
-    return points[rows_in(avoid, points) < 0]
+    return np.asarray(points[rows_in(avoid, points) < 0])
 
 
 def _ranked(points: Array, values: Array) -> Found:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from choicebo.model.draws import rows_in
+from choicebo.space.points import point_keys
 
 Array = NDArray[np.float64]
 
@@ -53,6 +53,6 @@ def success(found_by: Mapping[str, Array], names: Sequence[str], X: Array, best:
 
     ``found_by`` holds the options that it proposed; those without an answer yet count for nothing.
     """
-    proposed = [found_by.get(name, X[:0]) for name in names]
-    tried, lasting = ([len(set(rows_in(among, rows)) - {-1}) for rows in proposed] for among in (X, best))
-    return tried, lasting
+    known, top = set(point_keys(X)), set(point_keys(best))
+    proposed = [set(point_keys(found_by[name])) if name in found_by else set() for name in names]
+    return [len(rows & known) for rows in proposed], [len(rows & top) for rows in proposed]

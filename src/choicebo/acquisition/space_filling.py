@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from choicebo.acquisition.propose import Proposal
-from choicebo.model.draws import rows_in
 from choicebo.space import Searchable
+from choicebo.space.points import distinct, rows_in
 
 Array = NDArray[np.float64]
 
@@ -34,12 +34,11 @@ def _reach(space: Searchable, size: int, seen: Array) -> int:
 def _unseen_first(
     candidates: Array, size: int, seen: Array, strategy: str, reason: str, rng: np.random.Generator
 ) -> Proposal:
-    _, first = np.unique(candidates + 0.0, axis=0, return_index=True)
-    distinct = candidates[np.sort(first)] + 0.0
-    known = rows_in(seen, distinct) >= 0
-    fresh, again = distinct[~known][:size], distinct[known]
+    points, _ = distinct(candidates)
+    is_new = rows_in(seen, points) < 0
+    fresh, again = points[is_new][:size], points[~is_new]
     repeated = again[rng.permutation(len(again))[: size - len(fresh)]]
-    if len(fresh) == 0:
+    if not len(fresh):
         reason = "Every option has been shown already; these are some of them again."
     points = np.concatenate([fresh, repeated])
     return Proposal(points, np.arange(len(points)) < len(fresh), strategy, reason)

@@ -134,20 +134,13 @@ def _text(study: Study, what: What) -> str:
                 raise InvalidInput("There are no answers yet: choicebo pick takes some.")
             return data.to_json()
         case What.file:
-            return _study_file(study)
+            from choicebo.study.study_file import dumps
+
+            return dumps(study.definition)
         case What.pareto:
             with waiting("Fitting the model") as progress:
                 study.posterior(progress=progress)
     return study.export_csv(what.value)  # type: ignore[arg-type]
-
-
-def _study_file(study: Study) -> str:
-    from choicebo.space.study_file import StudyFile, dumps
-
-    settings = study.settings
-    size = min(settings["query_size"], study.space.size)
-    new = min(settings["new_per_query"], size)
-    return dumps(StudyFile(study.name, study.space, study.question, int(size), int(new), study.baseline, study.show))
 
 
 def _guess(path: Path) -> Kind:

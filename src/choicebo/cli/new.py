@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from choicebo.space import Catalogue
     from choicebo.study import Study
 
-_KEY_COLUMNS = ("sku", "key", "id", "code", "number", "article", "name")
-
 
 class Raters(enum.StrEnum):
     """How the answers of several people are modelled."""
@@ -125,10 +123,11 @@ def announce(study: Study, address: str, json: bool = False) -> None:
 
 
 def _from_file(address: str, path: Path, name: str | None, settings: dict[str, Any]) -> Study:
-    from choicebo.presentation.templates import read_study_file
+    from choicebo.presentation.templates import check_show
     from choicebo.study import Study
+    from choicebo.study.study_file import read
 
-    return Study.create_from_file(address, read_study_file(path), name=name, **settings)
+    return Study.create_from_file(address, check_show(read(path)), name=name, **settings)
 
 
 def _from_table(
@@ -138,8 +137,8 @@ def _from_table(
     name: str | None,
     settings: dict[str, Any],
 ) -> Study:
-    from choicebo.space.study_file import Show
     from choicebo.study import Study
+    from choicebo.study.definition import Show
 
     table = read_catalogue(path, *columns)
     for column, reason in table.dropped.items():
@@ -152,10 +151,8 @@ def _from_table(
 def read_catalogue(path: Path, key: str | None = None, label: str | None = None, image: str | None = None) -> Catalogue:
     """The catalogue in a CSV file; without a key the first column with a usual name for one, or the first column."""
     from choicebo.space import Catalogue
-    from choicebo.space.table import read_csv
+    from choicebo.space.table import read_csv, usual_key
 
     if key is None:
-        columns = read_csv(path).columns
-        lower = {column.lower(): column for column in columns}
-        key = next((lower[usual] for usual in _KEY_COLUMNS if usual in lower), columns[0])
+        key = usual_key(read_csv(path).columns)
     return Catalogue(path, key, label, image)

@@ -14,8 +14,9 @@ from choicebo.cli.option_table import OptionTable
 from choicebo.errors import ChoiceboError, InvalidInput
 from choicebo.presentation import output
 from choicebo.space import Catalogue, Categorical, Fixed, Integer, Ordinal, Parameter, Real, Space
-from choicebo.space.study_file import QUESTION
+from choicebo.space.values import as_whole, read_number, read_value, read_values
 from choicebo.study import Study
+from choicebo.study.definition import QUESTION
 
 T = TypeVar("T")
 
@@ -98,13 +99,13 @@ class Wizard:
 
     def _details(self, name: str, kind: str) -> Parameter | Fixed:
         if kind == "5":
-            return Fixed(name, self._ask(f"Value of {name}", _value))
+            return Fixed(name, self._ask(f"Value of {name}", lambda text: read_value(_text(text))))
         if kind in ("3", "4"):
-            values = self._ask(f"Values of {name}, separated by commas", _values)
+            values = self._ask(f"Values of {name}, separated by commas", read_values)
             return Ordinal(name, values) if kind == "3" else Categorical(name, values)
-        read = _number if kind == "1" else _whole
-        low = self._ask(f"Least value of {name}", read)
-        high = self._ask(f"Greatest value of {name}", read)
+        low, high = (
+            self._ask(f"{end} value of {name}", lambda text: read_number(text, "That")) for end in ("Least", "Greatest")
+        )
         unit = self._ask("Unit (Enter: none)", str.strip, default="")
         # Only where a range spans ratios does a log scale change anything that a person would notice.
         log = (
@@ -112,7 +113,7 @@ class Wizard:
         )
         if kind == "1":
             return Real(name, low, high, log=log, unit=unit)
-        return Integer(name, int(low), int(high), log=log, unit=unit)
+        return Integer(name, as_whole(low, name), as_whole(high, name), log=log, unit=unit)
 
     def _constraints(self, parameters: list[Parameter | Fixed]) -> list[str]:
         rules: list[str] = []
@@ -139,10 +140,9 @@ class Wizard:
         if not self._confirm("Is there an option that people have today, to compare with?", default=False):
             return None
         if isinstance(space, Catalogue):
-            keys = {str(key): key for key in space.keys}
-            return self._ask(f"Its {space.key}", lambda text: space.validate(keys.get(text, text)))
+            return self._ask(f"Its {space.key}", space.parse)
         while True:
-            option = {p.name: self._ask(p.name, lambda text, p=p: p.check(_value(text))) for p in space.parameters}  # type: ignore[misc]
+            option = {parameter.name: self._ask(parameter.name, parameter.parse) for parameter in space.parameters}
             broken = space.violated(option)
             if not broken:
                 return space.validate(option)
@@ -159,13 +159,10 @@ class Wizard:
         suggestion = f" [{default}]" if default else ""
         while True:
             try:
-                given = self._console.input(f"{text}{suggestion}: ", markup=False)
+                given = self._console.input(f"{text}{suggestion}: ", markup=False).strip()
+                return read(given or default or "")
             except EOFError:
                 raise InvalidInput("The input ended before the study was complete: nothing was created.") from None
-            if not given.strip() and default is not None:
-                given = default
-            try:
-                return read(given.strip())
             except ChoiceboError as error:
                 self._complain(error)
 
@@ -204,36 +201,6 @@ def _text(given: str) -> str:
     return given
 
 
-def _number(given: str) -> float:
-    try:
-        return float(given.replace(",", "."))
-    except ValueError:
-        raise InvalidInput(f"{given!r} is not a number: give one such as 12 or 0.5.") from None
-
-
-def _whole(given: str) -> float:
-    number = _number(given)
-    if not number.is_integer():
-        raise InvalidInput(f"{given!r} is not a whole number.")
-    return number
-
-
-def _value(given: str) -> Any:
-    """A number if it looks like one, else the text."""
-    try:
-        number = float(_text(given))
-    except ValueError:
-        return given
-    return int(number) if number.is_integer() and "." not in given else number
-
-
-def _values(given: str) -> list[Any]:
-    """Listed values: numbers only if all are numbers."""
-    parts = [part.strip() for part in given.split(",") if part.strip()]
-    values = [_value(part) for part in parts]
-    return parts if any(isinstance(value, str) for value in values) else values
-
-
 def _one_of(given: str, accepted: tuple[str, ...]) -> str:
     if given not in accepted:
         raise InvalidInput(f"{given!r} is none of the answers: give {', '.join(accepted)}.")
@@ -241,11 +208,10 @@ def _one_of(given: str, accepted: tuple[str, ...]) -> str:
 
 
 def _count(given: str, most: float) -> int:
-    number = _whole(given)
-    most = min(12, most)
+    number, most = as_whole(read_number(given, "That"), "That"), min(12, most)
     if not 2 <= number <= most:
         raise InvalidInput(f"{given} cannot be shown at once: give 2 to {int(most)}.")
-    return int(number)
+    return number
 
 
 def _free_file(given: str) -> str:

@@ -27,7 +27,8 @@ from choicebo.experiments.report_tables import new_table
 from choicebo.model.diagnostics import Diagnostics
 from choicebo.model.engines import QUESTION
 from choicebo.optimizer import ChoiceOptimizer
-from choicebo.space import Option, Searchable, study_file
+from choicebo.space import Option, Searchable
+from choicebo.study import study_file
 
 Array = NDArray[np.float64]
 

@@ -16,6 +16,7 @@ from choicebo.experiments.choosers import Chooser
 from choicebo.experiments.problems import Problem, problem
 from choicebo.optimizer import ChoiceOptimizer, ParetoOption
 from choicebo.pareto import non_dominated
+from choicebo.space.points import point_keys
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -79,7 +80,7 @@ def run(
             query = optimizer.ask(progress=progress)
             points = target.space.encode(query.options)
             optimizer.tell(query, person(points, rng))
-            seen |= {point.tobytes(): value for point, value in zip(points, target.objectives(points), strict=True)}
+            seen |= dict(zip(point_keys(points), target.objectives(points), strict=True))
             shown.append(len(seen))
             differences.append(target.log_hypervolume_difference(np.array(list(seen.values()))))
             answered(number, differences[-1])

@@ -20,6 +20,7 @@ from choicebo.experiments.choosers import Chooser, random_sets
 from choicebo.experiments.methods import METHODS, Setup, method
 from choicebo.experiments.problems import PROBLEMS, Problem, problem
 from choicebo.experiments.trials import Trial, seed_of
+from choicebo.space.points import point_keys
 
 Array = NDArray[np.float64]
 
@@ -109,7 +110,7 @@ class _Trace:
 
     def __init__(self, target: Problem, options: Array, values: Array) -> None:
         self._target, self._values = target, values
-        self._seen = {row.tobytes() for row in options}
+        self._seen = set(point_keys(options))
         self._per_iteration = [target.log_hypervolume_difference(values)]
         self._per_option: list[float] = []
         self._new: list[int] = []
@@ -117,9 +118,9 @@ class _Trace:
 
     def add(self, shown: Array, values: Array, seconds: float) -> None:
         before = len(self._per_option)
-        for option, value in zip(shown, values, strict=True):
-            if option.tobytes() not in self._seen:
-                self._seen.add(option.tobytes())
+        for key, value in zip(point_keys(shown), values, strict=True):
+            if key not in self._seen:
+                self._seen.add(key)
                 self._values = np.vstack([self._values, value])
                 self._per_option.append(self._target.log_hypervolume_difference(self._values))
         self._per_iteration.append((self._per_iteration + self._per_option[before:])[-1])

@@ -8,10 +8,11 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from choicebo.choices.positions import kept_positions
 from choicebo.errors import ChoiceboError, DataError
 from choicebo.history.events import Event, Kind, option_key
 from choicebo.history.question import OWNER, Question
-from choicebo.history.rules import kept_positions, seconds_taken
+from choicebo.history.rules import seconds_taken
 from choicebo.history.state import State
 from choicebo.space import Option, Searchable
 

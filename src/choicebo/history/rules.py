@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import choicebo
 from choicebo.choices import ChoiceData
+from choicebo.choices.positions import kept_positions
 from choicebo.errors import AlreadyAnsweredError, DataError, StudyError
 from choicebo.history.events import Event, option_key
 from choicebo.history.question import Question
@@ -17,22 +18,6 @@ from choicebo.space import Option, Searchable
 
 Added = tuple[Sequence[Option], tuple[int, ...]]
 """A choice made elsewhere: what was shown, and the positions kept."""
-
-
-def kept_positions(kept: Iterable[Any], shown: int) -> tuple[int, ...]:
-    """Kept positions as plain numbers, in order."""
-    accepted = f"give positions from 0 to {shown - 1}, such as [0, {shown - 1}]"
-    if isinstance(kept, (str, bytes)) or not isinstance(kept, Iterable):
-        raise DataError(f"kept is {kept!r}: {accepted}.")
-    found = []
-    for position in kept:
-        whole = isinstance(position, int) or (hasattr(position, "__index__") and not isinstance(position, bool))
-        if isinstance(position, bool) or not whole or not 0 <= int(position) < shown:
-            raise DataError(f"kept holds {position!r}, but {shown} options were shown: {accepted}.")
-        found.append(int(position))
-    if len(set(found)) < len(found):
-        raise DataError(f"kept is {found} and names a position twice: name each once.")
-    return tuple(sorted(found))
 
 
 def seconds_taken(given: float | None) -> float | None:

@@ -14,9 +14,7 @@ from choicebo.formatting import percent
 from choicebo.insight.alignment import aligned_orders, order_like, reordered
 from choicebo.model.covariance import covariance
 from choicebo.model.posterior import Posterior
-from choicebo.space.catalogue import Catalogue
-from choicebo.space.columns import Column
-from choicebo.space.protocol import Searchable
+from choicebo.space import Catalogue, Column, Searchable
 
 Array = NDArray[np.float64]
 

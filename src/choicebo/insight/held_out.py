@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from choicebo.choices import Choice, ChoiceData
 from choicebo.model.choice_table import choice_table, subset_of_code
-from choicebo.model.draws import rows_in
 from choicebo.model.loo import smoothed_weights
 from choicebo.model.posterior import Posterior
+from choicebo.space.points import rows_in
 
 Array = NDArray[np.float64]
 

@@ -12,6 +12,7 @@ from scipy.linalg import solve_triangular
 
 from choicebo.model.covariance import JITTER, KERNELS, factors, option_covariance, safe_cholesky, squared_differences
 from choicebo.model.outlook import Marginals, Path, prior_angles
+from choicebo.space.points import rows_in
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -200,17 +201,6 @@ def evenly(total: int, count: int) -> Rows:
     [0, 2, 5, 7]
     """
     return np.linspace(0, total, count, endpoint=False).astype(np.int64)
-
-
-def rows_in(X: Array, points: Array) -> Rows:
-    """The row of ``X`` equal to each point, or -1.
-
-    >>> rows_in(np.array([[0.0], [1.0]]), np.array([[1.0], [2.0], [-0.0]])).tolist()
-    [1, -1, 0]
-    """
-    # Adding zero makes a negative zero positive.
-    known = {row.tobytes(): number for number, row in enumerate(X + 0.0)}
-    return np.array([known.get(point.tobytes(), -1) for point in points + 0.0], dtype=np.int64)
 
 
 def memberships(latent: Array) -> NDArray[np.bool_]:

@@ -11,11 +11,11 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable, Collection
-from pathlib import Path
 
 from choicebo.errors import SpaceError
-from choicebo.space import Option, checks
-from choicebo.space.study_file import StudyFile, read
+from choicebo.space import Option
+from choicebo.space.values import suggestion
+from choicebo.study.definition import StudyDefinition
 
 _FIELD = re.compile(r"\{(\{[^{}]*\})\}|\{([^{}]+)\}")
 _FORMATTED = re.compile(r"([^:]+):(\+?\d{0,2},?(?:\.\d{1,2})?[efg])")
@@ -51,15 +51,14 @@ def check(template: str, names: Collection[str]) -> None:
         name, formatted = _split(inner, names)
         if literal or name in names or (_IN_STYLE_SHEETS.search(inner) and not formatted):
             continue
-        advice = checks.suggestion(name, tuple(names))
+        advice = suggestion(name, tuple(names))
         raise SpaceError(f"The template has {{{inner}}}, but options have no {name!r}. {advice}")
 
 
-def read_study_file(path: str | Path) -> StudyFile:
-    """The study in a TOML file, of which a study is to be made; its template is checked, too."""
-    found = read(path)
-    check(found.show.text(found.folder) or "", found.space.names)
-    return found
+def check_show(definition: StudyDefinition) -> StudyDefinition:
+    """The definition of a new study, whose template is checked."""
+    check(definition.show.template or "", definition.space.names)
+    return definition
 
 
 def _fill(template: str, option: Option, escape: Callable[[str], str]) -> str:

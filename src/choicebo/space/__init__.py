@@ -1,13 +1,12 @@
 """What can be offered: parameters, catalogue, constraints, the map to and from the unit cube."""
 
 from choicebo.space.catalogue import Catalogue
-from choicebo.space.columns import Column
 from choicebo.space.constraints import Constraint
-from choicebo.space.listed import Categorical, Ordinal
+from choicebo.space.discrete import Categorical, Ordinal
 from choicebo.space.numeric import Integer, Real
 from choicebo.space.parameters import Fixed, Parameter
-from choicebo.space.protocol import Option, Searchable
-from choicebo.space.records import from_dict
+from choicebo.space.searchable import Column, Option, Searchable
+from choicebo.space.serialisation import from_dict
 from choicebo.space.space import Space
 
 __all__ = [

@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from choicebo.errors import SpaceError
-from choicebo.space import checks, sampling
-from choicebo.space.columns import Column
+from choicebo.space import sampling
 from choicebo.space.features import choose_features
-from choicebo.space.protocol import Bools, Floats, Option
-from choicebo.space.records import VERSION, check_record
+from choicebo.space.points import as_cube, point_keys
+from choicebo.space.searchable import Bools, Column, Floats, Option
+from choicebo.space.serialisation import VERSION, check_record
 from choicebo.space.table import Row, Table, read_table
+from choicebo.space.values import as_count, plain, suggestion
 
 Key = str | int
 # Bounds the memory of one block of distances: about 64 MB.
@@ -122,6 +123,14 @@ class Catalogue:
         """
         return dict(self.rows[self._index(option)])
 
+    def parse(self, text: str) -> Option:
+        """The row whose key a person wrote as text.
+
+        >>> Catalogue([{"sku": 7, "price": 3}, {"sku": 8, "price": 5}]).parse("8")
+        {'sku': 8, 'price': 5}
+        """
+        return self.validate(next((key for key in self.keys if str(key) == text), text))
+
     def contains(self, option: Mapping[str, object] | Key) -> bool:
         """Whether there is such a row."""
         try:
@@ -142,9 +151,8 @@ class Catalogue:
         >>> Catalogue([{"sku": "A", "price": 3}, {"sku": "B", "price": 5}]).index([[0.1], [1.0]]).tolist()
         [0, 1]
         """
-        cube = checks.as_cube(points, self.dim)
-        # Adding 0.0 gives -0.0 and 0.0 the same bytes.
-        found = np.array([self._at.get(point.tobytes(), -1) for point in cube + 0.0], dtype=np.int64)
+        cube = as_cube(points, self.dim)
+        found = np.array([self._at.get(key, -1) for key in point_keys(cube)], dtype=np.int64)
         astray = np.flatnonzero(found < 0)
         block = max(1, _BLOCK // self.X.size)
         for start in range(0, len(astray), block):
@@ -165,11 +173,11 @@ class Catalogue:
         given = list(points) if isinstance(points, (list, tuple)) else points
         if isinstance(given, list) and given and isinstance(given[0], (Mapping, str)):
             return np.ones(len(self.encode(given)), dtype=np.bool_)
-        return np.ones(len(checks.as_cube(points, self.dim)), dtype=np.bool_)
+        return np.ones(len(as_cube(points, self.dim)), dtype=np.bool_)
 
     def sample(self, n: int, seed: int | np.random.Generator = 0) -> Floats:
         """``n`` different random rows, as cube points (n, dim)."""
-        if checks.count(n, "n") > len(self):
+        if as_count(n, "n") > len(self):
             raise SpaceError(f"The catalogue has {len(self)} rows and n is {n}: give at most {len(self)}.")
         return self.X[np.random.default_rng(seed).permutation(len(self))[:n]]
 
@@ -179,8 +187,8 @@ class Catalogue:
         Each point of a scrambled Sobol sequence takes the nearest row not taken yet; after the last row the
         order starts again.
         """
-        skip = checks.count(skip, "skip")
-        total = checks.count(n, "n") + skip
+        skip = as_count(skip, "skip")
+        total = as_count(n, "n") + skip
         order = sampling.sobol_order(self.X, min(total, len(self)), seed)
         return self.X[order[np.arange(skip, total) % len(self)]]
 
@@ -209,12 +217,15 @@ class Catalogue:
         """The catalogue that ``to_dict`` described."""
         fields = ("rows", "key", "label", "image", "features")
         check_record(record, "catalogue", fields)
+        if not isinstance(record["rows"], Sequence) or isinstance(record["rows"], str):
+            # A record may come from a stranger, and a path in it would be read from this machine.
+            raise SpaceError("The record of a catalogue has no list of rows: give what to_dict() returned.")
         return cls(**{field: record[field] for field in fields})
 
     @cached_property
     def _at(self) -> dict[bytes, int]:
-        numbered = zip(self.X, range(len(self)), strict=True)
-        return {point.tobytes(): index for point, index in reversed(list(numbered))}
+        numbered = zip(point_keys(self.X), range(len(self)), strict=True)
+        return dict(reversed(list(numbered)))
 
     @cached_property
     def _number(self) -> dict[Key, int]:
@@ -222,14 +233,14 @@ class Catalogue:
 
     def _index(self, option: Mapping[str, object] | Key) -> int:
         row = option if isinstance(option, Mapping) else {self.key: option}
-        key = checks.plain(row.get(self.key))
+        key = plain(row.get(self.key))
         if isinstance(key, bool) or not isinstance(key, (str, int)) or key not in self._number:
-            near = checks.suggestion(str(key), map(str, self.keys))
+            near = suggestion(str(key), map(str, self.keys))
             raise SpaceError(f"There is no row with {self.key} = {key!r} in the catalogue. {near}")
         kept = self.rows[self._number[key]]
         for column in self.columns if len(row) > 1 else ():
             there = kept[column.parameter]
-            given = checks.plain(row.get(column.parameter, there))
+            given = plain(row.get(column.parameter, there))
             if given != there:
                 name = column.parameter
                 raise SpaceError(f"The row {key!r} has {name!r} = {there!r} in the catalogue, not {given!r}.")
@@ -242,7 +253,7 @@ def _check_columns(table: Table, roles: Mapping[str, str | None], features: Sequ
     asked = [(role, name) for role, name in roles.items() if name is not None]
     for role, name in [*asked, *(("features", name) for name in features or ())]:
         if name not in table.columns:
-            near = checks.suggestion(str(name), table.columns)
+            near = suggestion(str(name), table.columns)
             raise SpaceError(f"{role} names the column {name!r}, which the catalogue does not have. {near}")
     for name in features or ():
         if name in roles.values() or list(features or ()).count(name) > 1:

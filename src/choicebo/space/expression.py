@@ -13,7 +13,7 @@ import unicodedata
 import warnings
 
 from choicebo.errors import SpaceError
-from choicebo.space.checks import suggestion
+from choicebo.space.values import suggestion
 
 # A person's constraint is far below these; a hostile text is stopped before it costs anything.
 MAX_LENGTH = 1000

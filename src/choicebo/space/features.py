@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from choicebo.errors import SpaceError
-from choicebo.space.columns import Column
-from choicebo.space.listed import one_hot, one_hot_columns
+from choicebo.space.discrete import one_hot, one_hot_columns
+from choicebo.space.searchable import Column
 from choicebo.space.table import Cell, Table
 
 Floats = NDArray[np.float64]

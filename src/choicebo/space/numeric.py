@@ -12,57 +12,66 @@ import numpy as np
 from numpy.typing import NDArray
 
 from choicebo.errors import SpaceError
-from choicebo.space import checks
-from choicebo.space.columns import Column
 from choicebo.space.parameters import Block, Parameter
 from choicebo.space.ranks import log_to_unit, rank_to_unit, unit_to_log, unit_to_rank
 from choicebo.space.scale import Scale
+from choicebo.space.searchable import Column
+from choicebo.space.values import Value, as_flag, as_number, as_text, as_whole, read_number
 
 # Beyond these, neighbouring whole numbers would share a position in the cube.
 _LARGEST = 2**50
 _LARGEST_LOG = 2**40
 
 
-def _describe(parameter: Real | Integer, low: object, high: object) -> str:
-    log = ", log=True" if parameter.log else ""
-    unit = f", unit={parameter.unit!r}" if parameter.unit else ""
-    return f"{type(parameter).__name__}({parameter.name!r}, {low!r}, {high!r}{log}{unit})"
+class Numeric(Parameter):
+    """What Real and Integer share: a range from ``low`` to ``high``, a unit, and whether its scale is logarithmic."""
 
+    low: float
+    high: float
+    log: bool
+    unit: str
 
-def _bounds_message(parameter: Real | Integer) -> str:
-    unit = f" {parameter.unit}" if parameter.unit else ""
-    return f"accepted is {parameter.low:.12g} to {parameter.high:.12g}{unit}"
+    def __repr__(self) -> str:
+        log = ", log=True" if self.log else ""
+        unit = f", unit={self.unit!r}" if self.unit else ""
+        return f"{type(self).__name__}({self.name!r}, {self.low!r}, {self.high!r}{log}{unit})"
 
+    @property
+    def numeric(self) -> bool:
+        """A number."""
+        return True
 
-def _settle(parameter: Real | Integer, low: int | float, high: int | float) -> None:
-    """Store checked bounds, after the rules that both kinds share."""
-    name = parameter.name
-    if low == high:
-        raise SpaceError(f"{name!r} has low = high = {low!r}: use Fixed({name!r}, {low!r}) if it does not vary.")
-    if low > high:
-        raise SpaceError(f"{name!r} has low = {low!r} above high = {high!r}: swap them.")
-    if parameter.log and low <= 0:
-        raise SpaceError(f"{name!r} has log=True and low = {low!r}: a log scale needs low above 0.")
-    object.__setattr__(parameter, "low", low)
-    object.__setattr__(parameter, "high", high)
+    def parse(self, text: str) -> Value:
+        """The number that a person wrote, with a decimal point or comma."""
+        return self.check(read_number(text, repr(self.name)))
 
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-compatible description."""
+        return {field: getattr(self, field) for field in ("kind", "name", "low", "high", "log", "unit")}
 
-def _check_names(parameter: Real | Integer) -> str:
-    name = checks.text(parameter.name, "The name of a parameter")
-    object.__setattr__(parameter, "name", name)
-    object.__setattr__(parameter, "log", checks.flag(parameter.log, f"log of {name!r}"))
-    if parameter.unit != "":
-        object.__setattr__(parameter, "unit", checks.text(parameter.unit, f"The unit of {name!r}"))
-    return name
+    def _settle(self, low: float, high: float) -> None:
+        """Store checked bounds, after the rules that both kinds share."""
+        name = as_text(self.name, "The name of a parameter")
+        log = as_flag(self.log, f"log of {name!r}")
+        unit = self.unit if self.unit == "" else as_text(self.unit, f"The unit of {name!r}")
+        if low == high:
+            raise SpaceError(f"{name!r} has low = high = {low!r}: use Fixed({name!r}, {low!r}) if it does not vary.")
+        if low > high:
+            raise SpaceError(f"{name!r} has low = {low!r} above high = {high!r}: swap them.")
+        if log and low <= 0:
+            raise SpaceError(f"{name!r} has log=True and low = {low!r}: a log scale needs low above 0.")
+        for field, value in {"name": name, "low": low, "high": high, "log": log, "unit": unit}.items():
+            object.__setattr__(self, field, value)
 
-
-def _as_dict(parameter: Real | Integer) -> dict[str, Any]:
-    fields = ("kind", "name", "low", "high", "log", "unit")
-    return {field: getattr(parameter, field) for field in fields}
+    def _refuse_outside(self, given: float) -> None:
+        if not self.low <= given <= self.high:
+            unit = f" {self.unit}" if self.unit else ""
+            accepted = f"accepted is {self.low:.12g} to {self.high:.12g}{unit}"
+            raise SpaceError(f"{self.name!r} is {given!r}: {accepted}.")
 
 
 @dataclass(frozen=True, repr=False)
-class Real(Parameter):
+class Real(Numeric):
     """Any number from ``low`` to ``high``; with ``log`` equal ratios are equal distances.
 
     >>> Real("temperature", 150, 220, unit="°C")
@@ -77,20 +86,16 @@ class Real(Parameter):
     kind: ClassVar[str] = "real"
 
     def __post_init__(self) -> None:
-        name = _check_names(self)
-        low = float(checks.number(self.low, f"low of {name!r}")) + 0.0
-        high = float(checks.number(self.high, f"high of {name!r}")) + 0.0
-        _settle(self, low, high)
+        low = float(as_number(self.low, f"low of {self.name!r}")) + 0.0
+        high = float(as_number(self.high, f"high of {self.name!r}")) + 0.0
+        self._settle(low, high)
         if not 1e-100 <= high - low <= 1e100:
-            raise SpaceError(f"{name!r} spans {high - low:.3g}: use a unit in which it is 1e-100 to 1e100.")
+            raise SpaceError(f"{self.name!r} spans {high - low:.3g}: use a unit in which it is 1e-100 to 1e100.")
         if self.log and low < 1e-100:
-            raise SpaceError(f"low of {name!r} is {low!r}: use a unit in which it is at least 1e-100.")
+            raise SpaceError(f"low of {self.name!r} is {low!r}: use a unit in which it is at least 1e-100.")
         # So short a stretch of a log scale is straight, and its 12 digits would leave hardly any values.
         if self.log and high / low < 1.000001:
-            raise SpaceError(f"{name!r} goes from {low!r} to {high!r} only: leave out log=True.")
-
-    def __repr__(self) -> str:
-        return _describe(self, self.low, self.high)
+            raise SpaceError(f"{self.name!r} goes from {low!r} to {high!r} only: leave out log=True.")
 
     @cached_property
     def _scale(self) -> Scale:
@@ -106,18 +111,12 @@ class Real(Parameter):
         """Infinitely many."""
         return math.inf
 
-    @property
-    def numeric(self) -> bool:
-        """A number."""
-        return True
-
     def check(self, value: object) -> float:
         """The value as a float inside the range."""
         if type(value) is float and self.low <= value <= self.high:  # by far the most frequent case
             return value
-        given = float(checks.number(value, f"{self.name!r}"))
-        if not self.low <= given <= self.high:
-            raise SpaceError(f"{self.name!r} is {given!r}: {_bounds_message(self)}.")
+        given = float(as_number(value, f"{self.name!r}"))
+        self._refuse_outside(given)
         return given
 
     def encode(self, values: Sequence[Any] | NDArray[Any]) -> Block:
@@ -128,17 +127,13 @@ class Real(Parameter):
         """Values of a cube column."""
         return self._scale.to_value(block[:, 0])
 
-    def moves(self, value: checks.Value) -> list[Any]:
+    def moves(self, value: Value) -> list[Any]:
         """None: a continuous parameter has no discrete steps."""
         return []
 
-    def to_dict(self) -> dict[str, Any]:
-        """A JSON-compatible description."""
-        return _as_dict(self)
-
 
 @dataclass(frozen=True, repr=False)
-class Integer(Parameter):
+class Integer(Numeric):
     """Any whole number from ``low`` to ``high``, both included.
 
     >>> Integer("minutes", 5, 40).check(12.0)
@@ -153,16 +148,12 @@ class Integer(Parameter):
     kind: ClassVar[str] = "integer"
 
     def __post_init__(self) -> None:
-        name = _check_names(self)
-        low = checks.whole(self.low, f"low of {name!r}")
-        high = checks.whole(self.high, f"high of {name!r}")
+        low = as_whole(self.low, f"low of {self.name!r}")
+        high = as_whole(self.high, f"high of {self.name!r}")
         largest, power = (_LARGEST_LOG, 40) if self.log else (_LARGEST, 50)
         if max(abs(low), abs(high)) > largest:
-            raise SpaceError(f"{name!r} goes beyond 2**{power}: use Real, or count in a larger unit.")
-        _settle(self, low, high)
-
-    def __repr__(self) -> str:
-        return _describe(self, self.low, self.high)
+            raise SpaceError(f"{self.name!r} goes beyond 2**{power}: use Real, or count in a larger unit.")
+        self._settle(low, high)
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -174,18 +165,12 @@ class Integer(Parameter):
         """The number of whole numbers in the range."""
         return self.high - self.low + 1
 
-    @property
-    def numeric(self) -> bool:
-        """A number."""
-        return True
-
     def check(self, value: object) -> int:
         """The value as an int inside the range."""
         if type(value) is int and self.low <= value <= self.high:  # by far the most frequent case
             return value
-        given = checks.whole(value, f"{self.name!r}")
-        if not self.low <= given <= self.high:
-            raise SpaceError(f"{self.name!r} is {given!r}: {_bounds_message(self)}.")
+        given = as_whole(value, f"{self.name!r}")
+        self._refuse_outside(given)
         return given
 
     def encode(self, values: Sequence[Any] | NDArray[Any]) -> Block:
@@ -205,11 +190,7 @@ class Integer(Parameter):
         """Cube column of all values in the range."""
         return self.encode(np.arange(self.low, self.high + 1))
 
-    def moves(self, value: checks.Value) -> list[Any]:
+    def moves(self, value: Value) -> list[Any]:
         """One less and one more, inside the range."""
         given = self.check(value)
         return [near for near in (given - 1, given + 1) if self.low <= near <= self.high]
-
-    def to_dict(self) -> dict[str, Any]:
-        """A JSON-compatible description."""
-        return _as_dict(self)

@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from choicebo.errors import SpaceError
-from choicebo.space import checks
-from choicebo.space.checks import Value
-from choicebo.space.columns import Column
 from choicebo.space.expression import identifier
+from choicebo.space.searchable import Column
+from choicebo.space.values import Value, as_text, as_value
 
 Floats = NDArray[np.float64]
 Block = NDArray[np.float64]
@@ -50,6 +49,10 @@ class Parameter(ABC):
     @abstractmethod
     def check(self, value: object) -> Value:
         """The value as a plain Python value, or an error that says what is accepted."""
+
+    @abstractmethod
+    def parse(self, text: str) -> Value:
+        """The value that a person wrote as text, or an error that says what is accepted."""
 
     @abstractmethod
     def encode(self, values: Sequence[Any] | NDArray[Any]) -> Block:
@@ -94,9 +97,9 @@ class Fixed:
     value: Value
 
     def __post_init__(self) -> None:
-        name = checks.text(self.name, "The name of a fixed parameter")
+        name = as_text(self.name, "The name of a fixed parameter")
         object.__setattr__(self, "name", name)
-        object.__setattr__(self, "value", checks.single(self.value, f"The value of {name!r}"))
+        object.__setattr__(self, "value", as_value(self.value, f"The value of {name!r}"))
 
     def __repr__(self) -> str:
         return f"Fixed({self.name!r}, {self.value!r})"

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from choicebo.errors import SpaceError
+from choicebo.space.points import distinct as distinct_points
 
 Floats = NDArray[np.float64]
 Draw = Callable[[Floats], Floats]
@@ -40,7 +41,7 @@ def sobol(draw: Draw, parameters: int, n: int, seed: int, everything: Floats | N
     if everything is None:
         return _collect(lambda size: draw(engine.random(size)), n, distinct=True)
     order = draw(engine.random(max(64, 2 ** (4 * len(everything)).bit_length())))
-    cycle = _first_seen(np.concatenate([order, everything]))
+    cycle = distinct_points(np.concatenate([order, everything]))[0]
     return cycle[np.arange(n) % len(cycle)]
 
 
@@ -91,7 +92,7 @@ def _collect(draw: Callable[[int], Floats], n: int, distinct: bool = False) -> F
         batch = draw(size)
         drawn += size
         found = batch if found is None else np.concatenate([found, batch])
-        found = _first_seen(found) if distinct else found
+        found = distinct_points(found)[0] if distinct else found
         if len(found) >= n:
             return found[:n]
     raise SpaceError(
@@ -99,9 +100,3 @@ def _collect(draw: Callable[[int], Floats], n: int, distinct: bool = False) -> F
         "narrow the ranges to where the constraints hold, or replace a constraint that ties parameters "
         "together (a + b == 1) by leaving one of them out."
     )
-
-
-def _first_seen(points: Floats) -> Floats:
-    """Each point once, in order of first appearance."""
-    _, first = np.unique(points, axis=0, return_index=True)
-    return points[np.sort(first)]

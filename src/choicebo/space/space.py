@@ -11,14 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from choicebo.errors import SpaceError
-from choicebo.space import checks, sampling
-from choicebo.space.checks import Value
-from choicebo.space.columns import Column
-from choicebo.space.constraints import Constraint
-from choicebo.space.feasibility import nothing_feasible
+from choicebo.space import sampling
+from choicebo.space.constraints import Constraint, nothing_feasible
 from choicebo.space.parameters import Fixed, Parameter, size, split
-from choicebo.space.protocol import Bools, Floats, Option
-from choicebo.space.records import VERSION, check_record, parameter_from_dict
+from choicebo.space.points import as_cube
+from choicebo.space.searchable import Bools, Column, Floats, Option
+from choicebo.space.serialisation import VERSION, check_record, parameters_from_list
+from choicebo.space.values import Value, as_count, as_value, suggestion
 
 # Up to this many options a space is looked at as a list.
 _SHORT = 2**14
@@ -57,6 +56,8 @@ class Space:
         free, held = split(parameters, fixed or {})
         if isinstance(constraints, (str, Constraint)):
             constraints = [constraints]
+        if not isinstance(constraints, Iterable):
+            raise SpaceError(f"The constraints are {constraints!r}: give a list of texts such as 'a + b <= 3'.")
         rules = tuple(rule if isinstance(rule, Constraint) else Constraint(rule) for rule in constraints)
         for rule in rules:
             rule.check([*free, *held])
@@ -144,7 +145,7 @@ class Space:
 
     def decode(self, points: ArrayLike) -> list[Option]:
         """The options of cube points (n, dim)."""
-        cube = checks.as_cube(points, self.dim)
+        cube = as_cube(points, self.dim)
         columns = [values.tolist() for values in self._values(cube).values()]
         held = {parameter.name: parameter.value for parameter in self.fixed}
         names = [parameter.name for parameter in self.parameters]
@@ -152,7 +153,7 @@ class Space:
 
     def snap(self, points: ArrayLike) -> Floats:
         """The points (n, dim) where the model sees the options of ``points``."""
-        values = self._values(checks.as_cube(points, self.dim))
+        values = self._values(as_cube(points, self.dim))
         return np.concatenate([p.encode(values[p.name]) for p in self.parameters], axis=1)
 
     def feasible(self, points: ArrayLike | Sequence[Mapping[str, object]]) -> Bools:
@@ -165,7 +166,7 @@ class Space:
         given = list(points) if isinstance(points, (list, tuple)) else points
         if isinstance(given, list) and given and isinstance(given[0], Mapping):
             points = self.encode(given)
-        cube = checks.as_cube(points, self.dim)
+        cube = as_cube(points, self.dim)
         result = np.ones(len(cube), dtype=np.bool_)
         if self.constraints:
             columns = self._columns(self._values(cube))
@@ -176,7 +177,7 @@ class Space:
     def sample(self, n: int, seed: int | np.random.Generator = 0) -> Floats:
         """``n`` independent feasible points (n, dim), all values of a parameter alike."""
         rng = np.random.default_rng(seed)
-        n = checks.count(n, "n")
+        n = as_count(n, "n")
         if self.size <= _SHORT:
             everything = self._everything
             return everything[rng.integers(len(everything), size=n)]
@@ -192,8 +193,8 @@ class Space:
         >>> bool(np.all(space.sobol(5)[3:] == space.sobol(2, skip=3)))
         True
         """
-        skip = checks.count(skip, "skip")
-        total = checks.count(n, "n") + skip
+        skip = as_count(skip, "skip")
+        total = as_count(n, "n") + skip
         everything = self._everything if self.size <= _SHORT else None
         return sampling.sobol(self._draw, len(self.parameters), total, seed, everything)[skip:]
 
@@ -252,8 +253,7 @@ class Space:
         True
         """
         check_record(record, "space", ("parameters", "constraints", "fixed"))
-        parameters = [parameter_from_dict(entry) for entry in record["parameters"]]
-        return cls(parameters, record["constraints"], record["fixed"])
+        return cls(parameters_from_list(record["parameters"]), record["constraints"], record["fixed"])
 
     @cached_property
     def _everything(self) -> Floats:
@@ -308,12 +308,12 @@ class Space:
         """Refuse unknown and missing names, and other values of the fixed ones, which may be left out."""
         for name in option:
             if name not in self.names:
-                near = checks.suggestion(str(name), self.names)
+                near = suggestion(str(name), self.names)
                 raise SpaceError(f"An option has the unknown name {name!r}. {near}")
         missing = [repr(p.name) for p in self.parameters if p.name not in option]
         if missing:
             raise SpaceError(f"An option has no value for {', '.join(missing)}: give one for each name.")
         for held in self.fixed:
-            given = checks.single(option.get(held.name, held.value), repr(held.name))
+            given = as_value(option.get(held.name, held.value), repr(held.name))
             if given != held.value or isinstance(given, bool) != isinstance(held.value, bool):
                 raise SpaceError(f"{held.name!r} is {given!r}: it is fixed at {held.value!r}.")

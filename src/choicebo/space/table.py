@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import csv
 import math
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from choicebo.errors import SpaceError
-from choicebo.space.checks import Value, plain
+from choicebo.space.values import FLOAT, INT, Value, plain
 
 Cell = Value | None
 Row = dict[str, Cell]
 
 _MISSING = ("", "NA", "N/A", "NaN", "nan")
-# A leading zero, as in 007, marks a code and not a count.
-_INT = re.compile(r"[+-]?(0|[1-9][0-9]*)", re.ASCII)
-_FLOAT = re.compile(r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
 _TRUTH = {"true": True, "false": False}
+_USUAL_KEYS = ("sku", "key", "id", "code", "number", "article", "name")
 
 
 @dataclass(frozen=True)
@@ -93,6 +90,16 @@ def read_csv(path: Path) -> Table:
     return Table(tuple(header), rows, tuple(line for line, _ in records[1:]))
 
 
+def usual_key(columns: Sequence[str]) -> str:
+    """The column that identifies a row, where nobody says which: one with a usual name, else the first.
+
+    >>> usual_key(["price", "Code", "name"])
+    'Code'
+    """
+    lower = {column.lower(): column for column in columns}
+    return next((lower[usual] for usual in _USUAL_KEYS if usual in lower), columns[0])
+
+
 def _separator(first_line: str) -> str:
     return max((",", ";", "\t"), key=first_line.count)
 
@@ -100,8 +107,8 @@ def _separator(first_line: str) -> str:
 def _typed(cells: list[str]) -> list[Cell]:
     present = [cell for cell in cells if cell not in _MISSING]
     readers: list[tuple[Callable[[str], object], Callable[[str], Value]]] = [
-        (_INT.fullmatch, int),
-        (_FLOAT.fullmatch, float),
+        (INT.fullmatch, int),
+        (FLOAT.fullmatch, float),
         (lambda cell: cell.lower() in _TRUTH, lambda cell: _TRUTH[cell.lower()]),
         (lambda cell: True, str),
     ]

@@ -1,148 +1,228 @@
-"""What a study asks, about which options: written once, when the study is created."""
+"""What a study asks, about which options, and how: one model for study files, the API, forms and the database."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import reprlib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, get_args
 
 import sqlalchemy as sa
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
-from choicebo.errors import InvalidInput, StudyError
-from choicebo.space import Catalogue, Space, from_dict
-from choicebo.space.study_file import QUESTION, Show, StudyFile, read
-from choicebo.study.event_store import now
+from choicebo.errors import ChoiceboError, InvalidInput, SpaceError, StudyError
+from choicebo.space import Catalogue, Option, Space, from_dict
+from choicebo.space.values import as_text, suggestion
 from choicebo.study.tables import StudyRow
 
-MODES = ("together", "separate")
-"""How the answers of several raters are modelled."""
+QUESTION = "Which of these would you keep?"
+ShowKind = Literal["bars", "svg", "image"]
+_ARGUMENTS = ("name", "space", "question", "show", "folder", "baseline", "raters")
+"""Keyword arguments of ``Study.create`` that are no settings of the optimiser."""
+_STORED = "stored"
+"""Context of a record from the database: its settings were complete when it was written."""
 
 
 @dataclass(frozen=True)
-class Definition:
-    """Everything about a study that does not change."""
+class Show:
+    """How options are shown: as bars, as a drawing from an SVG template, or as an image.
 
-    name: str
-    space: Space | Catalogue
-    question: str
-    show: Show
-    folder: Path | None
-    """Where images lie."""
-    raters_mode: str
-    settings: dict[str, Any]
-    """All settings of the optimiser, JSON-compatible."""
-    created_at: datetime
+    In a template ``{name}`` stands for a value of the option. Images need one only if the options are not rows of a
+    catalogue with an image column.
+
+    >>> Show("image", template="photos/{flour}.jpg").kind
+    'image'
+    """
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    kind: ShowKind = "bars"
+    template: str | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name.strip():
-            raise StudyError(f"The name of the study is {self.name!r}: give a text that is not empty.")
-        if self.raters_mode not in MODES:
-            raise StudyError(f"raters is {self.raters_mode!r}: give 'together' or 'separate'.")
-        # What a study file may not say, a study may not either.
-        StudyFile(
-            self.name,
-            self.space,
-            self.question,
-            query_size=min(self.settings["query_size"], self.space.size),
-            baseline=self.settings["baseline"],
-            show=self.show,
-        )
-
-    @property
-    def baseline(self) -> dict[str, Any] | None:
-        """The option that people have today."""
-        found: dict[str, Any] | None = self.settings["baseline"]
-        return None if found is None else dict(found)
-
-    def to_dict(self) -> dict[str, Any]:
-        """A JSON-compatible record that :func:`from_record` reads back."""
-        return {
-            "name": self.name,
-            "question": self.question,
-            "space": self.space.to_dict(),
-            "settings": self.settings,
-            "show": {"kind": self.show.kind, "template": self.show.template},
-            "folder": None if self.folder is None else str(self.folder),
-            "raters_mode": self.raters_mode,
-            "created_at": self.created_at.isoformat(),
-        }
+        if self.kind not in get_args(ShowKind):
+            raise SpaceError(f"Options are shown as {self.kind!r}. {suggestion(str(self.kind), get_args(ShowKind))}")
+        if self.template is not None and (not isinstance(self.template, str) or not self.template.strip()):
+            raise SpaceError(f"A template is {self.template!r}: give a text that is not empty.")
+        if self.kind == "bars" and self.template:
+            raise SpaceError("Bars take no template: choose the kind 'svg' or 'image', or leave the template out.")
+        if self.kind == "svg" and not self.template:
+            raise SpaceError("The kind 'svg' needs a template, an SVG text with {name} for values: give one.")
 
 
-def define(
-    name: str,
-    space: Space | Catalogue,
-    *,
-    question: str = QUESTION,
-    show: Show | None = None,
-    folder: str | Path | None = None,
-    raters: str = "together",
-    **settings: Any,
-) -> Definition:
-    """A new study; the settings are those of ``ChoiceOptimizer``."""
-    from choicebo.optimizer import Settings
+def _name(given: object) -> str:
+    return as_text(given, "The name of the study")
 
+
+def _space(given: object) -> Space | Catalogue:
+    space = from_dict(given) if isinstance(given, Mapping) else given
     if not isinstance(space, (Space, Catalogue)):
         raise InvalidInput(f"space is a {type(space).__name__}: give a Space or a Catalogue.")
-    shown = show or Show()
-    where = None if folder is None else Path(folder).absolute()
-    if shown.file is not None:
-        # The study stands on its own: the drawing comes along, and its file may go.
-        shown = Show(shown.kind, template=shown.text(where or Path()))
-    complete = Settings.from_dict(settings).checked(space).to_dict()
-    return Definition(name, space, question, shown, where, raters, complete, now())
+    if space.size < 2:
+        raise InvalidInput("The space holds a single option: a choice needs at least two.")
+    return space
 
 
-def define_from_file(study_file: StudyFile | str | Path, **overrides: Any) -> Definition:
-    """The study that a study file describes; keyword arguments of :func:`define` go before what it says."""
-    given = study_file if isinstance(study_file, StudyFile) else read(study_file)
-    said: dict[str, Any] = {
-        "name": given.name,
-        "space": given.space,
-        "question": given.question,
-        "show": given.show,
-        "folder": given.folder,
-        "baseline": given.baseline,
-        "query_size": given.query_size,
-        "new_per_query": given.new_per_query,
-    }
-    return define(**{**said, **overrides})
+def _question(given: object) -> object:
+    if not isinstance(given, str) or not given.strip():
+        raise SpaceError(f"The question is {given!r}: give a text that is not empty.")
+    return given
 
 
-def from_record(record: Mapping[str, Any]) -> Definition:
-    """The definition that ``to_dict`` described."""
-    from choicebo.optimizer import Settings
+class StudyDefinition(BaseModel):
+    """Everything about a study that does not change: written once, when the study is created.
 
-    return Definition(
-        name=record["name"],
-        space=from_dict(record["space"]),
-        question=record["question"],
-        show=Show(record["show"]["kind"], template=record["show"]["template"]),
-        folder=None if record["folder"] is None else Path(record["folder"]),
-        raters_mode=record["raters_mode"],
-        settings=Settings.from_dict(record["settings"]).to_dict(),
-        created_at=datetime.fromisoformat(record["created_at"]),
+    :meth:`of` makes one of whatever describes a study, and says in a sentence what is wrong with it.
+
+    >>> from choicebo.space import Integer
+    >>> bread = StudyDefinition.of({"name": "bread", "space": Space([Integer("minutes", 5, 40)])})
+    >>> bread.question, bread.settings["query_size"]
+    ('Which of these would you keep?', 5)
+    >>> StudyDefinition.of(bread.to_dict()) == bread
+    True
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: Annotated[str, BeforeValidator(_name)]
+    space: Annotated[Space | Catalogue, PlainValidator(_space), PlainSerializer(lambda space: space.to_dict())]
+    """A Space or a Catalogue, or the record of one."""
+    question: Annotated[str, BeforeValidator(_question)] = QUESTION
+    """What the person is asked above the options."""
+    show: Show = Show()
+    baseline: Option | None = None
+    """The option that people have today."""
+    raters_mode: Literal["together", "separate"] = Field(
+        default="together", validation_alias=AliasChoices("raters", "raters_mode")
+    )
+    """How the answers of several raters are modelled."""
+    settings: dict[str, Any] = Field(default_factory=dict, validate_default=True)
+    """All settings of the optimiser, the baseline among them."""
+    folder: Annotated[Path, PlainSerializer(str)] | None = None
+    """Where images lie."""
+    created_at: datetime = Field(default_factory=lambda: datetime.now(UTC))
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any], *, stored: bool = False) -> StudyDefinition:
+        """The definition that a mapping of its fields describes, be it of objects or of JSON.
+
+        Args:
+            given: Fields by name; what is missing takes its default.
+            stored: Whether they come from the database, where settings are complete.
+
+        Raises:
+            ChoiceboError: A field is missing, unknown or cannot be used.
+        """
+        try:
+            return cls.model_validate(given, context=_STORED if stored else None)
+        except ValidationError as error:
+            raise _explained(error) from None
+
+    @classmethod
+    def from_arguments(cls, **arguments: Any) -> StudyDefinition:
+        """The definition that keyword arguments of ``Study.create`` describe: settings of the optimiser among its fields."""
+        fields = {name: value for name, value in arguments.items() if name in _ARGUMENTS and value is not None}
+        if "folder" in fields:
+            fields["folder"] = Path(fields["folder"]).absolute()
+        return cls.of({**fields, "settings": {name: arguments[name] for name in arguments if name not in _ARGUMENTS}})
+
+    def arguments(self) -> dict[str, Any]:
+        """What :meth:`from_arguments` makes the same study of."""
+        fields = {name: getattr(self, name) for name in _ARGUMENTS if name != "raters"}
+        return {**self.settings, **fields, "raters": self.raters_mode}
+
+    def to_row(self) -> dict[str, Any]:
+        """The columns of the table of studies."""
+        return self.model_dump(exclude={"baseline"})
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-compatible record that :meth:`of` reads back."""
+        return {**self.to_row(), "created_at": self.created_at.isoformat()}
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _with_one_baseline(cls, given: Any, build: Callable[[Any], StudyDefinition]) -> StudyDefinition:
+        """A record has the baseline among the settings, everybody else beside them."""
+        try:
+            if isinstance(given, Mapping):
+                beside = given.get("baseline")
+                among = given.get("settings", {}).get("baseline")
+                given = {**given, "baseline": among if beside is None else beside}
+            return build(given)
+        except (TypeError, KeyError, AttributeError, OverflowError) as error:
+            raise StudyError(f"The study cannot be made of this: {error}.") from None
+
+    @field_validator("show")
+    @classmethod
+    def _has_pictures(cls, show: Show, info: ValidationInfo) -> Show:
+        pictured = getattr(info.data.get("space"), "image", None)
+        if show.kind == "image" and not (show.template or pictured):
+            raise SpaceError("Options are shown as images: give a catalogue with an image column, or a template.")
+        return show
+
+    @field_validator("baseline", mode="before")
+    @classmethod
+    def _can_be_offered(cls, baseline: Any, info: ValidationInfo) -> Any:
+        space = info.data.get("space")
+        if baseline is None or space is None:
+            return None
+        option = space.validate(baseline)
+        broken = space.violated(option) if isinstance(space, Space) else ()
+        if broken:
+            raise SpaceError(f"The baseline breaks the constraint {broken[0]!r}: change one of the two.")
+        return option
+
+    @field_validator("settings")
+    @classmethod
+    def _complete(cls, settings: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
+        given = {**settings, "baseline": info.data.get("baseline")}
+        if info.context == _STORED:  # the optimiser takes half a second to load
+            return given
+        from choicebo.optimizer import Settings
+
+        return Settings.from_dict(given).to_dict()
+
+
+def _explained(error: ValidationError) -> ChoiceboError:
+    """What was raised by a check, or a sentence about a field of the wrong type."""
+    first = error.errors()[0]
+    cause = first.get("ctx", {}).get("error")
+    if isinstance(cause, ChoiceboError):
+        return cause
+    place = ".".join(map(str, first["loc"]))
+    match first["type"]:
+        case "missing":
+            return StudyError(f"The study lacks {place!r}: add it.")
+        case "extra_forbidden" | "unexpected_keyword_argument":
+            known = Show.__dataclass_fields__ if place.startswith("show.") else StudyDefinition.model_fields
+            return StudyError(f"The study has the unknown key {place!r}. {suggestion(str(first['loc'][-1]), known)}")
+    return StudyError(
+        f"{place!r} of the study is {reprlib.repr(first['input'])}: {first['msg'].replace('Input should be', 'give')}."
     )
 
 
-def insert(connection: sa.Connection, definition: Definition) -> int:
+def insert(connection: sa.Connection, definition: StudyDefinition) -> int:
     """Store a new study; its id."""
-    record = {**definition.to_dict(), "created_at": definition.created_at}
-    found = connection.execute(sa.insert(StudyRow).values(record).returning(StudyRow.id)).scalar()
+    found = connection.execute(sa.insert(StudyRow).values(definition.to_row()).returning(StudyRow.id)).scalar()
     assert found is not None
     return found
 
 
-def load(row: Any) -> Definition:
+def load(row: sa.Row[Any]) -> StudyDefinition:
     """The definition in a row of the table of studies."""
-    return Definition(
-        name=row.name,
-        space=from_dict(row.space),
-        question=row.question,
-        show=Show(row.show["kind"], template=row.show["template"]),
-        folder=None if row.folder is None else Path(row.folder),
-        raters_mode=row.raters_mode,
-        settings=row.settings,
-        created_at=row.created_at,
-    )
+    columns = StudyDefinition.model_fields.keys() - {"baseline"}
+    return StudyDefinition.of({name: row._mapping[name] for name in columns}, stored=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
@@ -14,16 +13,16 @@ import sqlalchemy as sa
 
 from choicebo.errors import StudyError, StudyExistsError, StudyNotFoundError
 from choicebo.history import OWNER, Answer, Event, Question, State, rules
-from choicebo.history.events import option_key
 from choicebo.space import Catalogue, Option, Space
-from choicebo.space.study_file import QUESTION, Show, StudyFile
 from choicebo.study import definition, event_store, raters, schema, study_json, transfer
-from choicebo.study.definition import Definition
+from choicebo.study.asking import Asking
+from choicebo.study.definition import QUESTION, Show, StudyDefinition
 from choicebo.study.event_store import EventStore, now
 from choicebo.study.posterior_store import PosteriorStore
 from choicebo.study.records import Rater, StudyInfo
 from choicebo.study.status import Status, describe
 from choicebo.study.storage import Storage
+from choicebo.study.study_file import read
 from choicebo.study.tables import Base, LogRow, RaterRow, StudyRow
 
 if TYPE_CHECKING:
@@ -31,13 +30,8 @@ if TYPE_CHECKING:
     from choicebo.model.engines.base import ProgressCallback
     from choicebo.model.posterior import Posterior
     from choicebo.optimizer import ChoiceOptimizer, ParetoOption
-    from choicebo.optimizer.learner import Learner
-    from choicebo.optimizer.situation import Situation
 
 Address = str | Path | Storage
-
-_PATIENCE = 3
-"""How often a question is computed anew because answers came in meanwhile, before it is asked as it is."""
 
 
 class Study:
@@ -58,7 +52,13 @@ class Study:
     """
 
     def __init__(
-        self, storage: Storage, study_id: int, what: Definition, *, executor: Executor | None = None, owns: bool = True
+        self,
+        storage: Storage,
+        study_id: int,
+        what: StudyDefinition,
+        *,
+        executor: Executor | None = None,
+        owns: bool = True,
     ) -> None:
         self._storage = storage
         self._owns = owns
@@ -66,11 +66,7 @@ class Study:
         self._what = what
         self._events = EventStore(storage, study_id, what.name)
         self._posteriors = PosteriorStore(storage, study_id, what.settings)
-        self._executor = executor
-        self._situations: dict[str | None, tuple[int, Situation]] = {}
-        """Of everybody together and of single raters, each at a position of the history."""
-        self._late: dict[str | None, tuple[int, Question]] = {}
-        """The model's latest question, and what it was computed from, should it come too late to be asked in its turn."""
+        self._asking = Asking(what, self._events, self._posteriors, executor)
 
     # ---- where studies live
 
@@ -90,25 +86,25 @@ class Study:
         **settings: Any,
     ) -> Study:
         """A new study. ``settings`` are keyword arguments of ``ChoiceOptimizer``."""
-        what = definition.define(
-            name, space, question=question, show=show, folder=folder, raters=raters, baseline=baseline, **settings
-        )
+        fields = {"name": name, "space": space, "question": question, "show": show, "folder": folder, "raters": raters}
+        what = StudyDefinition.from_arguments(**fields, baseline=baseline, **settings)
         return cls._create(url, what, executor)
 
     @classmethod
     def create_from_file(
         cls,
         url: Address,
-        study_file: StudyFile | str | Path,
+        study_file: StudyDefinition | str | Path,
         *,
         name: str | None = None,
         executor: Executor | None = None,
         **overrides: Any,
     ) -> Study:
-        """A new study as a study file describes it; ``overrides`` are keyword arguments of :meth:`create`."""
-        if name is not None:
-            overrides["name"] = name
-        return cls._create(url, definition.define_from_file(study_file, **overrides), executor)
+        """A new study as a study file, or what was read from it, says; ``overrides`` are keyword arguments of :meth:`create`."""
+        what = study_file if isinstance(study_file, StudyDefinition) else read(study_file)
+        if name is not None or overrides:
+            what = StudyDefinition.from_arguments(**what.arguments() | overrides | {"name": name or what.name})
+        return cls._create(url, what, executor)
 
     @classmethod
     def open(cls, url: Address, name: str | None = None, *, executor: Executor | None = None) -> Study:
@@ -170,7 +166,7 @@ class Study:
         """A new study from what :meth:`export_json` wrote, given as text or path; all of it or nothing."""
         what, people, events = study_json.loads(transfer.text_of(source))
         if name is not None:
-            what = replace(what, name=name)
+            what = StudyDefinition.of({**what.to_dict(), "name": name})
         return cls._create(url, what, executor, people, events)
 
     @classmethod
@@ -187,7 +183,7 @@ class Study:
     def _create(
         cls,
         url: Address,
-        what: Definition,
+        what: StudyDefinition,
         executor: Executor | None,
         people: Iterable[str] = (OWNER,),
         events: Sequence[Event] = (),
@@ -220,6 +216,11 @@ class Study:
         return f"Study({self.url!r}, {self.name!r})"
 
     # ---- what it is
+
+    @property
+    def definition(self) -> StudyDefinition:
+        """Everything about it that does not change."""
+        return self._what
 
     @property
     def name(self) -> str:
@@ -286,64 +287,11 @@ class Study:
         With ``stand_in`` nobody waits for the model: if its question is not there, one that it computed for a moment ago is
         asked, or one that needs no model.
         """
-        if stand_in and another:
-            raise StudyError("Another question and a stand-in cannot be asked for together: leave out one of the two.")
-        name = self._events.rater(rater)
-        share, attempt = self._asked_from(name), 0
-        while True:
-            with self._events.reading() as state:
-                waiting = state.open_questions(name)
-                if waiting and not another:
-                    return waiting[0]
-                situation, before, last = self._situation(state, share), state.position, state.last(share)
-            if stand_in:
-                question, known_until = self._at_once(situation, share, before)
-            else:
-                question, known_until = self._learner.question(situation, progress), before
-            with self._events.writing() as writer:
-                state = writer.state
-                waiting = state.open_questions(name)
-                if waiting and not another:
-                    return waiting[0]
-                # Answers that came in meanwhile make the question a little out of date. A question does more: asking the one
-                # that was computed beside it could be asking the same twice.
-                since = _since(state, before, share)
-                patient = not stand_in and attempt < _PATIENCE
-                if state.last(share) == last or (not patient and is_still_new(question, since)):
-                    event = rules.ask(state, question, name, now(), known_until, self._what.settings["seed"])
-                    writer.append(event)
-                    situation = self._situation(state, share)
-                    break
-            attempt += 1
-        self._learner.look_ahead(situation)
-        assert event.question is not None
-        return event.question
-
-    def _at_once(self, situation: Situation, share: str | None, position: int) -> tuple[Question, int]:
-        """A question without waiting for the model, and the position until which the history was known to it."""
-        if self._learner.has_question(situation):
-            return self._learner.question(situation), position
-        known_until, late = self._late.get(share, (position, None))
-        if late is not None and situation.needs_model and known_until < position:
-            with self._events.reading() as state:
-                since = _since(state, known_until, share)
-            if is_still_new(late, since):
-                # Of two looks at the number of latent dimensions the later one holds.
-                looks = max(late.looks, situation.looks, key=lambda known: known[-1]["answers"] if known else 0)
-                return replace(late, looks=looks), known_until
-        return situation.stand_in(), position
+        return self._asking.ask(rater, another=another, stand_in=stand_in, progress=progress)
 
     def prepare(self, rater: str | None = None, *, progress: ProgressCallback | None = None) -> None:
         """Compute the next question without asking it, so that :meth:`ask` returns at once."""
-        name = self._events.rater(rater)
-        share = self._asked_from(name)
-        with self._events.reading() as state:
-            if state.open_questions(name):
-                return
-            situation, position = self._situation(state, share), state.position
-        question = self._learner.question(situation, progress)
-        if situation.needs_model:
-            self._late[share] = position, question
+        self._asking.prepare(rater, progress)
 
     def open_question(self, rater: str | None = None) -> Question | None:
         """What :meth:`ask` returns if it need not compute a new question; else None."""
@@ -358,8 +306,8 @@ class Study:
         with self._events.reading() as state:
             if state.open_questions(name):
                 return True
-            situation = self._situation(state, self._asked_from(name))
-        return self._learner.has_question(situation)
+            situation = self._asking.situation(state, self._asking.share(name))
+        return self._asking.learner.has_question(situation)
 
     def needs_model(self, rater: str | None = None) -> bool:
         """Whether the next question is computed with the model; the first ones of a study are not."""
@@ -367,7 +315,7 @@ class Study:
 
         name = self._events.rater(rater)
         with self._events.reading() as state:
-            answers = state.n_answers(self._asked_from(name))
+            answers = state.n_answers(self._asking.share(name))
         return Settings.from_dict(self._what.settings).needs_model(answers, self.space.dim)
 
     def tell(
@@ -516,11 +464,11 @@ class Study:
 
         name = self._share(rater)
         with self._events.reading() as state:
-            situation = self._situation(state, name)
+            situation = self._asking.situation(state, name)
         if fit and situation.data is not None:
-            situation = self._learner.looked(situation, progress)
-            return ChoiceOptimizer.of(situation, self._learner.posterior(situation, progress))
-        return ChoiceOptimizer.of(situation, self._learner.known(situation))
+            situation = self._asking.learner.looked(situation, progress)
+            return ChoiceOptimizer.of(situation, self._asking.learner.posterior(situation, progress))
+        return ChoiceOptimizer.of(situation, self._asking.learner.known(situation))
 
     @property
     def data(self) -> ChoiceData | None:
@@ -535,8 +483,8 @@ class Study:
         """Whether :meth:`posterior` would return at once."""
         name = self._share(rater)
         with self._events.reading() as state:
-            situation = self._situation(state, name)
-        return situation.data is None or self._learner.is_known(situation)
+            situation = self._asking.situation(state, name)
+        return situation.data is None or self._asking.learner.is_known(situation)
 
     def pareto_set(
         self, threshold: float = 0.5, rater: str | None = None, *, progress: ProgressCallback | None = None
@@ -553,8 +501,7 @@ class Study:
     def drop_cache(self) -> None:
         """Throw away fitted models; they are computed again when needed."""
         self._posteriors.clear()
-        self._learner.forget()
-        self._late.clear()
+        self._asking.forget()
 
     # ---- raters
 
@@ -608,56 +555,8 @@ class Study:
 
     # ---- inside
 
-    @functools.cached_property
-    def _learner(self) -> Learner:
-        from choicebo.optimizer.learner import Learner
-
-        return Learner(self._executor, self._posteriors)
-
     def _share(self, rater: str | None) -> str | None:
         return None if rater is None else self._events.rater(rater)
-
-    def _asked_from(self, rater: str) -> str | None:
-        """Whose answers the questions of a rater are computed from: their own, or everybody's."""
-        return rater if self._what.raters_mode == "separate" else None
-
-    def _situation(self, state: State, rater: str | None) -> Situation:
-        """What is known of everybody, or of one rater."""
-        from choicebo.optimizer import Settings
-        from choicebo.optimizer.situation import Situation
-
-        position, known = self._situations.get(rater, (-1, None))
-        if known is None or position != state.last(rater):
-            events = state.effective(rater)
-            if (rater is not None) != (self._what.raters_mode == "separate"):
-                # The questions were computed from other answers, and so were the latent dimensions found on the way.
-                events = tuple(_without_looks(event) for event in events)
-            known = Situation(self.space, Settings.from_dict(self._what.settings), events)
-            self._situations[rater] = state.last(rater), known
-        return known
-
-
-def _since(state: State, position: int, rater: str | None) -> list[Event]:
-    """What happened after a position, to everybody or to one rater."""
-    events = (state.events[at] for at in range(position + 1, state.position + 1))
-    return [event for event in events if rater in (None, event.rater)]
-
-
-def is_still_new(question: Question, since: Iterable[Event]) -> bool:
-    """Whether a question can be asked after further events: nothing was taken back, and nothing of it was shown."""
-    mine = [option_key(option) for option in question.options]
-    fresh = {key for key, is_new in zip(mine, question.new, strict=True) if is_new}
-    for event in since:
-        if event.kind not in ("question", "answer", "skip", "addition"):
-            return False
-        shown = {option_key(option) for option in event.options}
-        if fresh & shown or set(mine) == shown:
-            return False
-    return True
-
-
-def _without_looks(event: Event) -> Event:
-    return event if event.question is None else replace(event, question=replace(event.question, looks=()))
 
 
 def _count_answers(connection: sa.Connection, study_id: int) -> int:

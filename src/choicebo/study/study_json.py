@@ -11,8 +11,7 @@ from pydantic import Field
 from choicebo.errors import ChoiceboError, DataError
 from choicebo.history import Event
 from choicebo.history.event_json import EventRecord, Strict, checked_state, from_record, to_record, validated
-from choicebo.study import definition
-from choicebo.study.definition import Definition
+from choicebo.study.definition import StudyDefinition
 
 FORMAT, VERSION = "choicebo-study", 1
 
@@ -28,7 +27,7 @@ class StudyRecord(Strict):
     log: list[EventRecord]
 
 
-def dumps(what: Definition, raters: Sequence[str], events: Sequence[Event]) -> str:
+def dumps(what: StudyDefinition, raters: Sequence[str], events: Sequence[Event]) -> str:
     """The study as a JSON text, an event on each line."""
     head = {"format": FORMAT, "version": VERSION, "study": what.to_dict(), "raters": list(raters)}
     parts = [f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in head.items()]
@@ -38,7 +37,7 @@ def dumps(what: Definition, raters: Sequence[str], events: Sequence[Event]) -> s
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
-def loads(text: str) -> tuple[Definition, list[str], list[Event]]:
+def loads(text: str) -> tuple[StudyDefinition, list[str], list[Event]]:
     """The definition, the raters and the log in a JSON text, or an error that says what is wrong where."""
     try:
         document = json.loads(text)
@@ -55,7 +54,7 @@ def loads(text: str) -> tuple[Definition, list[str], list[Event]]:
         )
     record = validated(StudyRecord, document)
     try:
-        what = definition.from_record(record.study)
+        what = StudyDefinition.of(record.study)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         if isinstance(error, ChoiceboError):
             raise

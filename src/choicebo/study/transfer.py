@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from choicebo import choices_io
-from choicebo.choices import ROUNDING, ChoiceData
+from choicebo.choices import ROUNDING, ChoiceData, files
 from choicebo.errors import ChoiceboError, DataError, StudyError
 from choicebo.history.rules import choice_made_elsewhere
 from choicebo.space import Catalogue, Option, Space
@@ -27,14 +26,14 @@ _SIDES = ("winner", "loser")
 def text_of(source: str | Path) -> str:
     """The text itself, or that of the file which a path names."""
     if isinstance(source, Path) or (isinstance(source, str) and "\n" not in source and not source.startswith("{")):
-        return choices_io.read_text(source)
+        return files.read_text(source)
     return source
 
 
 def written(text: str, path: str | Path | None) -> str:
     """The text, also written to ``path`` if there is one."""
     if path is not None:
-        choices_io.write_text(path, text)
+        files.write_text(path, text)
     return text
 
 

@@ -105,10 +105,11 @@ def _address(given: str) -> str:
     """The database that is meant; a study file is made into one."""
     if not given.endswith(".toml") or "://" in given:
         return given
-    from choicebo.presentation.templates import read_study_file
+    from choicebo.presentation.templates import check_show
     from choicebo.study import Study
+    from choicebo.study.study_file import read
 
-    described = read_study_file(given)
+    described = check_show(read(given))
     path = Path(f"{described.name}.db")
     if not path.exists():
         Study.create_from_file(path, described).close()

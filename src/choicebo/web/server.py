@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import Executor, Future
-from typing import Any
 
 from choicebo.errors import StudyNotFoundError
+from choicebo.presentation.templates import check_show
 from choicebo.serving.pool import LocalPool
 from choicebo.serving.scheduler import BEFORE_THINKING, Scheduler
 from choicebo.study import Status, Storage, Study, StudyInfo
+from choicebo.study.definition import StudyDefinition
 from choicebo.web.server_settings import ServerSettings
 from choicebo.web.study_result import Result, build_result
 
@@ -44,9 +45,10 @@ class Server:
             raise StudyNotFoundError(f"There is no study {name!r}.")
         return self._keep(Study.open(self.storage, name, executor=self.scheduler.pool))
 
-    def create(self, **definition: Any) -> Study:
+    def create(self, definition: StudyDefinition) -> Study:
         """A new study."""
-        return self._keep(Study.create(self.storage, executor=self.scheduler.pool, **definition))
+        check_show(definition)
+        return self._keep(Study.create_from_file(self.storage, definition, executor=self.scheduler.pool))
 
     def _keep(self, study: Study) -> Study:
         """Keep a study that was just opened or created; the first of its name stays, so that threads share it."""

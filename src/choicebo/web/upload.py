@@ -13,11 +13,10 @@ from starlette.datastructures import UploadFile
 
 from choicebo.errors import SpaceError
 from choicebo.space import Catalogue
-from choicebo.space.table import read_csv
+from choicebo.space.table import read_csv, usual_key
 from choicebo.web.pictures import MEDIA_TYPES
 
 _TABLE_BYTES = 4 << 20
-_KEYS = ("sku", "key", "id", "code", "number", "article", "name")
 _BEGINNINGS = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"<svg", b"<?xml")
 
 
@@ -32,7 +31,7 @@ def read_catalogue(table: UploadFile, key: str, label: str, image: str, images: 
         path.write_bytes(content)
         try:
             found = read_csv(path)
-            column = key or _usual_key(found.columns)
+            column = key or usual_key(found.columns)
             rows = [dict(row) for row in found.rows]
             if image and image in found.columns:
                 for row in rows:
@@ -77,8 +76,3 @@ def base_name(given: str) -> str:
     name = PureWindowsPath(PurePosixPath(given).name).name
     name = re.sub(r"[\x00-\x1f<>:\"|?*]", "_", name).strip()
     return "" if name.startswith(".") else name[:150]
-
-
-def _usual_key(columns: Sequence[str]) -> str:
-    lower = {column.lower(): column for column in columns}
-    return next((lower[usual] for usual in _KEYS if usual in lower), columns[0])

@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from choicebo.space.study_file import QUESTION
+from choicebo.study.definition import QUESTION
+from choicebo.web.study_form import LONGEST_TEMPLATE
 
 Option = dict[str, Any]
 Positions = Annotated[list[Annotated[int, Field(ge=0, le=11)]], Field(max_length=12)]
@@ -74,7 +75,7 @@ class ShowIn(_In):
     """How options are shown."""
 
     kind: Literal["bars", "svg"] = "bars"
-    template: Annotated[str, Field(max_length=64_000)] | None = None
+    template: Annotated[str, Field(max_length=LONGEST_TEMPLATE)] | None = None
 
 
 class StudyIn(_In):

@@ -8,10 +8,7 @@ from fastapi import APIRouter, Depends, Path, Query
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from choicebo.presentation.templates import check
-from choicebo.space import from_dict
-from choicebo.space.study_file import Show
-from choicebo.study import StudyError
+from choicebo.study.definition import StudyDefinition
 from choicebo.web.access import NotAllowedError, Visitor
 from choicebo.web.addresses import name_of
 from choicebo.web.api.models import (
@@ -100,20 +97,7 @@ def studies(request: Request, visitor: Owner) -> list[StudyOut]:
 @router.post("/studies", summary="Create a study", status_code=201)
 def create(request: Request, visitor: Owner, given: StudyIn) -> StudyDetail:
     """A new study over a space or a catalogue."""
-    try:
-        space = from_dict(given.space)
-        check(given.show.template or "", space.names)
-        study = server_of(request).create(
-            name=given.name,
-            space=space,
-            question=given.question,
-            show=Show(given.show.kind, given.show.template),
-            baseline=given.baseline,
-            raters=given.raters,
-            **_settings(given.settings),
-        )
-    except (TypeError, KeyError, AttributeError, OverflowError) as error:
-        raise StudyError(f"The study cannot be made of this: {error}.") from None
+    study = server_of(request).create(StudyDefinition.of(given.model_dump()))
     return _detail(Seat(study, visitor))
 
 
@@ -233,11 +217,3 @@ def _detail(found: Seat) -> StudyDetail:
         baseline=study.baseline,
         shown_as=study.show.kind,
     )
-
-
-def _settings(given: dict[str, Any]) -> dict[str, Any]:
-    reserved = {"name", "space", "question", "show", "folder", "baseline", "raters", "executor", "url"}
-    wrong = sorted(reserved & given.keys())
-    if wrong:
-        raise StudyError(f"{wrong[0]!r} is not a setting: give it beside the settings, if at all.")
-    return given

@@ -17,15 +17,14 @@ from choicebo.errors import ChoiceboError, SpaceError
 from choicebo.formatting import counted
 from choicebo.presentation.fields import describe
 from choicebo.presentation.page import data_url
-from choicebo.presentation.templates import check, fill_svg
+from choicebo.presentation.templates import check_show, fill_svg
 from choicebo.space import Catalogue, Option, Space
-from choicebo.space.study_file import QUESTION, Show
 from choicebo.study import Study, StudyError
-from choicebo.study.definition import define
+from choicebo.study.definition import QUESTION, Show
 from choicebo.web.addresses import study_path
 from choicebo.web.context import Form, owner, render, see_other, server_of, text, wants_part
-from choicebo.web.draft import ACQUISITIONS, ENGINES, KINDS, Draft, read_settings, settings
 from choicebo.web.pictures import MEDIA_TYPES
+from choicebo.web.study_form import ACQUISITIONS, ENGINES, KINDS, StudyForm, defined, typed_settings
 from choicebo.web.upload import base_name, read_catalogue, store_images
 
 router = APIRouter(dependencies=[Depends(owner)])
@@ -38,33 +37,33 @@ _CHOICES: dict[str, Any] = {"kinds": KINDS, "acquisitions": ACQUISITIONS, "engin
 @router.get("/studies/new")
 def new(request: Request) -> Response:
     """The empty form."""
-    return render(request, "setup.html", draft=Draft.start(), preview=None, **_CHOICES)
+    return render(request, "setup.html", described=StudyForm.start(), preview=None, **_CHOICES)
 
 
 @router.post("/studies/new")
 def create(request: Request, form: Form) -> Response:
     """Create the study; or add or remove a parameter, which is a button of the same form."""
-    draft = Draft.read(form)
+    described = StudyForm.read(form)
     if text(form, "act") != "create":
-        template = "parts/draft.html" if wants_part(request) else "setup.html"
-        return render(request, template, draft=draft, preview=None, **_CHOICES)
+        template = "parts/study_form.html" if wants_part(request) else "setup.html"
+        return render(request, template, described=described, preview=None, **_CHOICES)
     try:
-        study = server_of(request).create(**_definition(draft))
+        created = server_of(request).create(described.definition())
     except ChoiceboError as error:
         told = _problem(error)
-        return render(request, "setup.html", status=400, draft=draft, preview=told, **_CHOICES)
-    return see_other(study_path(study.name))
+        return render(request, "setup.html", status=400, described=described, preview=told, **_CHOICES)
+    return see_other(study_path(created.name))
 
 
 @router.post("/studies/preview")
 def preview(request: Request, form: Form) -> Response:
-    """What is wrong with the draft, or five random options of it."""
-    draft = Draft.read(form)
-    if draft.is_untouched:
+    """What is wrong with what is described, or five random options of it."""
+    described = StudyForm.read(form)
+    if described.is_untouched:
         return render(request, "parts/preview.html", preview=None)
     try:
-        found = _preview(draft.space(), draft.template)
-        _try(request, draft)
+        found = _preview(described.space(), described.template)
+        _try(request, described)
     except ChoiceboError as error:
         found = _problem(error)
     return render(request, "parts/preview.html", preview=found)
@@ -89,7 +88,7 @@ def create_catalogue(request: Request, form: Form) -> Response:
         told = _problem(error)
         if wants_part(request):
             return render(request, "parts/preview.html", preview=told)
-        typed = {name: text(form, name) for name in ("name", "key", "label", "image", *read_settings(form))}
+        typed = {name: text(form, name) for name in ("name", "key", "label", "image", *typed_settings(form))}
         question = text(form, "question")
         return render(request, "catalogue.html", status=400, form=typed, question=question, preview=told, **_CHOICES)
     return see_other(study_path(study.name))
@@ -106,35 +105,21 @@ def _uploaded(form: FormData) -> tuple[Catalogue, list[UploadFile]]:
 
 def _create(request: Request, form: FormData, found: Catalogue, images: list[UploadFile]) -> Study:
     server = server_of(request)
-    name = text(form, "name").strip()
-    if not name:
-        raise StudyError("The study has no name yet.")
+    name, question = text(form, "name").strip(), text(form, "question").strip()
     folder = store_images(images, server.settings.image_folder) if found.image else None
     try:
-        return server.create(
-            name=name,
-            space=found,
-            question=text(form, "question").strip() or QUESTION,
-            show=Show("image") if found.image else None,
-            folder=folder,
-            **settings(read_settings(form)),
-        )
+        show = Show("image") if found.image else None
+        return server.create(defined(name, found, question, typed_settings(form), show=show, folder=folder))
     except BaseException:
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
         raise
 
 
-def _try(request: Request, draft: Draft) -> None:
+def _try(request: Request, described: StudyForm) -> None:
     """Refuse what could not be created, except for a name that is still to come."""
-    _refuse_taken(request, draft.name)
-    define(**_definition(replace(draft, name=draft.name or "draft")))
-
-
-def _definition(draft: Draft) -> dict[str, Any]:
-    found = draft.definition()
-    check(draft.template, found["space"].names)
-    return found
+    _refuse_taken(request, described.name)
+    check_show(replace(described, name=described.name or "unnamed").definition())
 
 
 def _refuse_taken(request: Request, name: str) -> None:

@@ -1,9 +1,10 @@
-"""Checks that every noun of this room shares: names, numbers, plain values, and the closest known word."""
+"""Single values: checked, read from text, and the closest known word for an unknown one."""
 
 from __future__ import annotations
 
 import difflib
 import math
+import re
 import unicodedata
 from collections.abc import Iterable
 
@@ -12,6 +13,10 @@ import numpy as np
 from choicebo.errors import SpaceError
 
 Value = bool | int | float | str
+
+# A leading zero, as in 007, marks a code and not a count.
+INT = re.compile(r"[+-]?(0|[1-9][0-9]*)", re.ASCII)
+FLOAT = re.compile(r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
 
 
 def plain(value: object) -> object:
@@ -23,10 +28,10 @@ def plain(value: object) -> object:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def text(value: object, what: str) -> str:
+def as_text(value: object, what: str) -> str:
     """``value`` if it is a text that can be shown and stored: not empty, no control characters.
 
-    >>> text("rye", "a value")
+    >>> as_text("rye", "a value")
     'rye'
     """
     value = plain(value)
@@ -39,10 +44,10 @@ def text(value: object, what: str) -> str:
     return str(value)
 
 
-def number(value: object, what: str) -> int | float:
+def as_number(value: object, what: str) -> int | float:
     """``value`` as a finite Python number; a bool is not one.
 
-    >>> number(np.float64(1.5), "low")
+    >>> as_number(np.float64(1.5), "low")
     1.5
     """
     value = plain(value)
@@ -55,44 +60,79 @@ def number(value: object, what: str) -> int | float:
     return value
 
 
-def whole(value: object, what: str) -> int:
+def as_whole(value: object, what: str) -> int:
     """``value`` as a Python int; 5.0 is accepted as 5.
 
-    >>> whole(5.0, "low")
+    >>> as_whole(5.0, "low")
     5
     """
-    given = number(value, what)
+    given = as_number(value, what)
     if given != int(given):
         raise SpaceError(f"{what} is {given!r}: give a whole number.")
     return int(given)
 
 
-def single(value: object, what: str) -> Value:
+def as_value(value: object, what: str) -> Value:
     """``value`` as a plain bool, number or text.
 
-    >>> single(np.bool_(True), "a value")
+    >>> as_value(np.bool_(True), "a value")
     True
     """
     value = plain(value)
     if isinstance(value, bool):
         return value
     if isinstance(value, str):
-        return text(value, what)
+        return as_text(value, what)
     if isinstance(value, (int, float)):
-        return number(value, what)
+        return as_number(value, what)
     raise SpaceError(f"{what} is {value!r}: give a text, a number, true or false.")
 
 
-def flag(value: object, what: str) -> bool:
+def as_flag(value: object, what: str) -> bool:
     """``value`` if it is a bool.
 
-    >>> flag(False, "log")
+    >>> as_flag(False, "log")
     False
     """
     value = plain(value)
     if not isinstance(value, bool):
         raise SpaceError(f"{what} is {value!r}: give True or False.")
     return value
+
+
+def read_number(text: str, what: str) -> int | float:
+    """The number that a person wrote, with a decimal point or comma.
+
+    >>> read_number("12", "low"), read_number("0,5", "low")
+    (12, 0.5)
+    """
+    given = text.strip().replace(",", ".")
+    for convert in (int, float):
+        try:
+            return convert(given)
+        except ValueError:
+            continue
+    raise SpaceError(f"{what} is {repr(text) if given else 'empty'}: give a number.")
+
+
+def read_value(text: str) -> int | float | str:
+    """What a person wrote, as a number if it looks like one.
+
+    >>> read_value("12"), read_value("rye"), read_value("007")
+    (12, 'rye', '007')
+    """
+    return int(text) if INT.fullmatch(text) else float(text) if FLOAT.fullmatch(text) else text
+
+
+def read_values(text: str) -> list[int | float] | list[str]:
+    """Values that a person wrote with commas between them: numbers if all look like numbers, else texts.
+
+    >>> read_values("1, 2, 4.5"), read_values("1, 2, many")
+    ([1, 2, 4.5], ['1', '2', 'many'])
+    """
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    numbers = [value for value in map(read_value, parts) if not isinstance(value, str)]
+    return numbers if len(numbers) == len(parts) else parts
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
@@ -109,34 +149,13 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     return f"Known are: {listed}."
 
 
-def as_cube(points: object, dim: int) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-    """``points`` as an (n, dim) array inside the unit cube.
-
-    >>> as_cube([[0.0, 1.0]], dim=2).shape
-    (1, 2)
-    """
-    try:
-        array = np.asarray(points, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise SpaceError(f"Cube points must be an array of numbers with {dim} columns.") from None
-    if array.shape == (0,):
-        return np.empty((0, dim))
-    if array.ndim != 2 or array.shape[1] != dim:
-        hint = " Give one point u as u[None, :]." if array.shape == (dim,) else ""
-        raise SpaceError(f"Cube points have shape {array.shape}; the accepted shape is (n, {dim}).{hint}")
-    # Written so that NaN fails too.
-    if not np.all((array >= 0.0) & (array <= 1.0)):
-        raise SpaceError("Cube points must lie in [0, 1]: use encode() to map options into the cube.")
-    return array.reshape(len(array), dim)
-
-
-def count(n: object, what: str) -> int:
+def as_count(n: object, what: str) -> int:
     """``n`` as a number of points, at least 0.
 
-    >>> count(3, "n")
+    >>> as_count(3, "n")
     3
     """
-    given = whole(n, what)
+    given = as_whole(n, what)
     if given < 0:
         raise SpaceError(f"{what} is {given}: give 0 or more.")
     return given

@@ -11,13 +11,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from choicebo.space.checks import Value, suggestion
 from choicebo.space.expression import at
+from choicebo.space.values import Value, suggestion
 
 Sort = Literal["number", "label", "truth"]
 
@@ -150,7 +151,7 @@ def _value(node: ast.expr, columns: Mapping[str, NDArray[Any]]) -> Any:
             return _call(name, [_value(argument, columns) for argument in args])
         case ast.BoolOp(op=op, values=values):
             join = np.minimum if isinstance(op, ast.And) else np.maximum
-            return _fold(join, [_value(value, columns) for value in values])
+            return reduce(join, [_value(value, columns) for value in values])
         case ast.Compare():
             return _compare(node, columns)
     raise AssertionError(f"a checked tree holds no {type(node).__name__}")
@@ -161,16 +162,9 @@ def _finite(value: Any) -> Any:
     return np.where(np.isfinite(value), value, np.nan)
 
 
-def _fold(join: Callable[[Any, Any], Any], values: list[Any]) -> Any:
-    result = values[0]
-    for value in values[1:]:
-        result = join(result, value)
-    return result
-
-
 def _call(name: str, values: list[Any]) -> Any:
     if name in ("min", "max"):
-        return _fold(np.minimum if name == "min" else np.maximum, values)
+        return reduce(np.minimum if name == "min" else np.maximum, values)
     return _finite(_FUNCTIONS[name](*values))
 
 
@@ -180,7 +174,7 @@ def _compare(node: ast.Compare, columns: Mapping[str, NDArray[Any]]) -> Any:
     for op, comparator in zip(node.ops, node.comparators, strict=True):
         if isinstance(comparator, (ast.Tuple, ast.List)):
             equal = [_pair(left, ast.Eq(), _value(element, columns)) for element in comparator.elts]
-            member = _fold(np.maximum, equal)
+            member = reduce(np.maximum, equal)
             result = np.minimum(result, member if isinstance(op, ast.In) else 1.0 - member)
         else:
             right = _value(comparator, columns)

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from choices_helpers import X3, given_data, refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from choicebo.choices import Choice, ChoiceData, unit_scaled
 from choicebo.errors import DataError, InvalidInput
-from choices_helpers import X3, given_data, refused
 
 # Choice
 
@@ -349,9 +349,9 @@ def test_from_sets_merges_options_that_several_sets_show() -> None:
 def test_from_sets_refuses_what_does_not_fit_together() -> None:
     with refused("2 sets but 1 lists", "one list for each set"):
         ChoiceData.from_sets([X3, X3], kept=[[0]])
-    with refused(r"kept\[1\] holds the position 3", r"sets\[1\] has 3 options", "0 to 2"):
+    with refused(r"kept\[1\] holds 3", "3 options were shown", "0 to 2"):
         ChoiceData.from_sets([X3, X3], kept=[[0], [3]])
-    with refused(r"kept\[1\] holds -1", "whole numbers"):
+    with refused(r"kept\[1\] holds -1", "0 to 2"):
         ChoiceData.from_sets([X3, X3], kept=[[0], [-1]])
     with refused(r"sets\[1\] has 1 columns", r"sets\[0\] has 2"):
         ChoiceData.from_sets([X3, [[0.1], [0.2]]], kept=[[0], [0]])

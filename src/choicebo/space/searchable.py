@@ -1,20 +1,40 @@
-"""What the rest of the house needs from anything that options can be taken from."""
+"""What the other rooms need from anything that options can be taken from: a Space or a Catalogue."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-
-from choicebo.space.columns import Column
 
 Option = dict[str, Any]
 """An option as people see it: a value for each name."""
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+ColumnKind = Literal["continuous", "discrete", "onehot"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of the unit cube.
+
+    ``continuous`` columns may take any value in [0, 1]; ``discrete`` ones hold a few ordered positions;
+    the ``onehot`` columns of one parameter change together.
+
+    >>> Column("flour=rye", parameter="flour", kind="onehot", levels=3)
+    Column(name='flour=rye', parameter='flour', kind='onehot', levels=3)
+    """
+
+    name: str
+    """How a person would call the column."""
+    parameter: str
+    """The parameter or feature that the column belongs to; one-hot columns share it."""
+    kind: ColumnKind
+    levels: int | None = None
+    """How many values the parameter takes; None if it is continuous."""
 
 
 @runtime_checkable

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from choicebo.errors import SpaceError
-from choicebo.space.checks import suggestion
-from choicebo.space.listed import Categorical, Ordinal
+from choicebo.space.discrete import Categorical, Ordinal
 from choicebo.space.numeric import Integer, Real
 from choicebo.space.parameters import Parameter
+from choicebo.space.values import suggestion
 
 if TYPE_CHECKING:
     from choicebo.space.catalogue import Catalogue
@@ -36,14 +37,36 @@ def parameter_from_dict(record: Mapping[str, Any]) -> Parameter:
     >>> parameter_from_dict({"kind": "integer", "name": "minutes", "low": 5, "high": 40})
     Integer('minutes', 5, 40)
     """
-    fields = dict(record)
-    kind = str(fields.pop("kind", None))
+    if not isinstance(record, Mapping):
+        raise SpaceError(f"A parameter is {record!r}: give a kind, a name, and the range or the values.")
+    given = dict(record)
+    called = repr(given["name"]) if "name" in given else "A parameter"
+    if "kind" not in given:
+        raise SpaceError(f"{called} lacks the key 'kind': accepted are {', '.join(map(repr, KINDS))}.")
+    kind = str(given.pop("kind"))
     if kind not in KINDS:
-        raise SpaceError(f"A parameter has the kind {kind!r}. {suggestion(kind, KINDS)}")
-    try:
-        return KINDS[kind](**fields)
-    except TypeError:
-        raise SpaceError(f"The record of a {kind} parameter has the wrong fields: {sorted(fields)}.") from None
+        raise SpaceError(f"{called} has the kind {kind!r}. {suggestion(kind, KINDS)}")
+    fields = {field.name: field for field in dataclasses.fields(KINDS[kind])}  # type: ignore[arg-type]
+    for key in given:
+        if key not in fields:
+            raise SpaceError(f"{called} has the unknown key {key!r}. {suggestion(str(key), fields)}")
+    for key, field in fields.items():
+        if key not in given and field.default is dataclasses.MISSING:
+            raise SpaceError(f"{called} lacks the key {key!r}, which the kind {kind!r} needs: add it.")
+    return KINDS[kind](**given)
+
+
+def parameters_from_list(records: object) -> list[Parameter]:
+    """The parameters that their ``to_dict`` described; an error names the place in the list."""
+    if not isinstance(records, Sequence) or isinstance(records, str):
+        raise SpaceError(f"The parameters are {records!r}: give a list of them.")
+    found = []
+    for number, record in enumerate(records, start=1):
+        try:
+            found.append(parameter_from_dict(record))
+        except SpaceError as error:
+            raise SpaceError(f"Parameter {number}: {error}") from None
+    return found
 
 
 def from_dict(record: Mapping[str, Any]) -> Space | Catalogue:

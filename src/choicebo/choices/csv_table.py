@@ -1,78 +1,16 @@
-"""Choices as text: the JSON document and the CSV table, to and from plain lists.
-
-The functions here know the two formats and nothing else: whether the numbers make sense as choices is for
-`choicebo.choices.ChoiceData` to say.
-"""
+"""Choices as a CSV table, with a row for each option shown."""
 
 from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
 
+from choicebo.choices.json_document import PlainChoices
 from choicebo.errors import DataError
 
-FORMAT = "choicebo-choices"
-VERSION = 1
-ENDINGS = (".json", ".csv")
-
 _FIXED_COLUMNS = ("choice", "option", "kept")
-
-
-class PlainChoices(NamedTuple):
-    """Options and choices as the lists that both formats hold."""
-
-    options: list[list[float]]
-    """One list of inputs per option: m lists of d numbers."""
-    choices: list[tuple[list[int], list[int]]]
-    """One (shown, kept) pair of option indices per choice."""
-
-
-def write_json(plain: PlainChoices) -> str:
-    """Return the JSON document; `repr` of a float is its shortest exact form, so nothing is lost.
-
-    >>> write_json(PlainChoices([[0.0], [0.5]], []))
-    '{"format": "choicebo-choices", "version": 1, "options": [[0.0], [0.5]], "choices": []}'
-    """
-    document = {
-        "format": FORMAT,
-        "version": VERSION,
-        "options": plain.options,
-        "choices": [{"shown": shown, "kept": kept} for shown, kept in plain.choices],
-    }
-    return json.dumps(document, allow_nan=False)
-
-
-def read_json(text: str) -> PlainChoices:
-    """Read the JSON document, or raise `DataError` saying where it departs from the format.
-
-    >>> plain = PlainChoices([[0.0], [0.5]], [([0, 1], [1])])
-    >>> read_json(write_json(plain)) == plain
-    True
-    """
-    document = _json_document(text)
-    if document.get("format") != FORMAT:
-        raise DataError(
-            f'the JSON has "format": {document.get("format")!r}, but choices have "format": "{FORMAT}"; '
-            "check that this is the file you meant"
-        )
-    if document.get("version") != VERSION:
-        raise DataError(
-            f'the JSON has "version": {document.get("version")!r}, but only version {VERSION} can be read; '
-            "a newer file needs a newer choicebo"
-        )
-    options = [_json_option(row, number) for number, row in enumerate(_json_list(document, "options", "the JSON"))]
-    choices = []
-    for number, choice in enumerate(_json_list(document, "choices", "the JSON")):
-        where = f"choices[{number}]"
-        if not isinstance(choice, dict):
-            raise DataError(f'{where} is {choice!r}, but must be an object {{"shown": [...], "kept": [...]}}')
-        choices.append((_json_list(choice, "shown", where), _json_list(choice, "kept", where)))
-    return PlainChoices(options, choices)
 
 
 def write_csv(plain: PlainChoices) -> str:
@@ -121,96 +59,6 @@ def read_csv(text: str) -> PlainChoices:
             f"line {reader.line_num}: not readable as CSV ({error}); separate cells by commas, close quotes"
         ) from error
     return table.plain()
-
-
-def ending(path: str | Path) -> str:
-    """Return the ending of a path that names its format, or raise `DataError` for one that names none.
-
-    >>> ending("answers.CSV")
-    '.csv'
-    """
-    suffix = Path(path).suffix.lower()
-    if suffix not in ENDINGS:
-        raise DataError(f"the ending {suffix!r} of {str(path)!r} names no format for choices; use .json or .csv")
-    return suffix
-
-
-def write_text(path: str | Path, text: str) -> None:
-    r"""Write a text file in UTF-8, or raise `DataError` with the reason that the system gives.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_text(f"{folder}/answers.csv", "choice,option\n")
-    ...     read_text(f"{folder}/answers.csv")
-    'choice,option\n'
-    """
-    try:
-        Path(path).write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise DataError(
-            f"{str(path)!r} cannot be written: {error.strerror}; give a path in an existing, writable folder"
-        ) from error
-
-
-def read_text(path: str | Path) -> str:
-    r"""Read a text file in UTF-8 (the mark that some editors put in front is ignored), or raise `DataError`.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "answers.csv").write_bytes(b"\xef\xbb\xbfchoice,option")
-    ...     read_text(f"{folder}/answers.csv")
-    'choice,option'
-    """
-    try:
-        return Path(path).read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise DataError(
-            f"{str(path)!r} cannot be read: {error.strerror}; check the path and its permissions"
-        ) from error
-    except UnicodeDecodeError as error:
-        raise DataError(
-            f"{str(path)!r} is not UTF-8 text: byte {error.start} is {error.object[error.start]:#04x}; "
-            "save it again with the encoding UTF-8"
-        ) from error
-
-
-def _json_document(text: str) -> dict[str, Any]:
-    try:
-        document = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise DataError(
-            f"malformed JSON at line {error.lineno}, column {error.colno}: {error.msg}; "
-            "give the text that to_json() wrote, or use load to read a file"
-        ) from error
-    except (TypeError, ValueError, RecursionError) as error:
-        raise DataError(f"not readable as JSON ({error}); give the text that to_json() wrote, or use load") from error
-    if not isinstance(document, dict):
-        raise DataError(
-            f'the JSON holds a {type(document).__name__}, but must hold an object with "format", "version", '
-            '"options" and "choices"'
-        )
-    return document
-
-
-def _json_list(mapping: dict[str, Any], key: str, where: str) -> list[Any]:
-    if key not in mapping:
-        raise DataError(f'{where} has no key "{key}"; add "{key}": [...]')
-    value = mapping[key]
-    if not isinstance(value, list):
-        raise DataError(f'"{key}" of {where} is {value!r}, but must be a list')
-    return value
-
-
-def _json_option(row: Any, number: int) -> list[float]:
-    if not isinstance(row, list):
-        raise DataError(f"options[{number}] is {row!r}, but must be a list of numbers")
-    for position, value in enumerate(row):
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise DataError(f"options[{number}][{position}] is {value!r}, but must be a number")
-    try:
-        return [float(value) for value in row]
-    except OverflowError as error:
-        raise DataError(f"options[{number}] holds a number too large; inputs lie between 0 and 1") from error
 
 
 def _columns(header: Sequence[str]) -> dict[str, int]:

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from choices_helpers import X3, given_data, refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from choicebo.choices import Choice, ChoiceData
 from choicebo.errors import DataError
-from choices_helpers import X3, given_data, refused
 
 # JSON and CSV: what is written is read back
 

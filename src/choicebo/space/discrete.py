@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from choicebo.errors import SpaceError
-from choicebo.space import checks
-from choicebo.space.checks import Value
-from choicebo.space.columns import Column
 from choicebo.space.parameters import Block, Floats, Parameter
 from choicebo.space.ranks import rank_to_unit, unit_to_rank
+from choicebo.space.searchable import Column
+from choicebo.space.values import Value, as_text, as_value, plain, read_value, suggestion
 
 ONE_HOT = 1.0 / math.sqrt(2.0)
 """The value of a one-hot column that is on. Two categories are then at distance 1, as far apart as the two
@@ -47,16 +46,16 @@ def one_hot_columns(name: str, values: Sequence[object]) -> tuple[Column, ...]:
     return tuple(Column(f"{name}={value}", name, "onehot", len(values)) for value in values)
 
 
-class Listed(Parameter):
+class Discrete(Parameter):
     """What Ordinal and Categorical share: a tuple of values and the way back to a value's place in it."""
 
     values: tuple[Value, ...]
 
     def __init__(self, name: str, values: Iterable[Value]) -> None:
-        name = checks.text(name, "The name of a parameter")
+        name = as_text(name, "The name of a parameter")
         if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
             raise SpaceError(f"The values of {name!r} are {values!r}: give a list of values.")
-        listed = tuple(checks.single(value, f"A value of {name!r}") for value in values)
+        listed = tuple(as_value(value, f"A value of {name!r}") for value in values)
         twice = [value for place, value in enumerate(listed) if value in listed[:place]]
         if twice:
             raise SpaceError(f"The values of {name!r} hold {twice[0]!r} twice: leave one out.")
@@ -95,15 +94,24 @@ class Listed(Parameter):
 
     def check(self, value: object) -> Value:
         """The listed value that equals ``value``."""
-        given = checks.plain(value)
+        given = plain(value)
         if isinstance(given, (bool, int, float, str)) and given in self._rank:
             listed = self.values[self._rank[given]]
             # Python takes True for 1; a person does not.
             if isinstance(listed, bool) == isinstance(given, bool):
                 return listed
-        near = checks.suggestion(given, map(str, self.values)) if isinstance(given, str) else ""
+        near = suggestion(given, map(str, self.values)) if isinstance(given, str) else ""
         accepted = ", ".join(map(repr, self.values[:12])) + (", ..." if len(self.values) > 12 else "")
         raise SpaceError(f"{self.name!r} is {given!r}: accepted are {accepted}. {near}".rstrip())
+
+    def parse(self, text: str) -> Value:
+        """The listed value that a person wrote.
+
+        >>> Ordinal("grind", [1, 2, 4, 8]).parse("4")
+        4
+        """
+        written = {str(value): value for value in self.values}
+        return written[text] if text in written else self.check(read_value(text))
 
     def _codes(self, values: Sequence[Any] | NDArray[Any]) -> NDArray[np.int64]:
         return np.array([self._rank[value] for value in values], dtype=np.int64)
@@ -114,7 +122,7 @@ class Listed(Parameter):
 
 
 @dataclass(frozen=True, repr=False, init=False)
-class Ordinal(Listed):
+class Ordinal(Discrete):
     """One of a few values in an order, equally spaced by rank: all numbers or all texts.
 
     >>> Ordinal("grind", [1, 2, 4, 8])
@@ -152,7 +160,7 @@ class Ordinal(Listed):
 
 
 @dataclass(frozen=True, repr=False, init=False)
-class Categorical(Listed):
+class Categorical(Discrete):
     """One of a few values without an order; all are equally far from each other.
 
     >>> Categorical("flour", ["rye", "wheat"])

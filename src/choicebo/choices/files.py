@@ -1,0 +1,60 @@
+"""Text files, and the endings of their names that stand for a format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from choicebo.errors import DataError
+
+ENDINGS = (".json", ".csv")
+
+
+def ending(path: str | Path) -> str:
+    """Return the ending of a path that names its format, or raise `DataError` for one that names none.
+
+    >>> ending("answers.CSV")
+    '.csv'
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix not in ENDINGS:
+        raise DataError(f"the ending {suffix!r} of {str(path)!r} names no format for choices; use .json or .csv")
+    return suffix
+
+
+def write_text(path: str | Path, text: str) -> None:
+    r"""Write a text file in UTF-8, or raise `DataError` with the reason that the system gives.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_text(f"{folder}/answers.csv", "choice,option\n")
+    ...     read_text(f"{folder}/answers.csv")
+    'choice,option\n'
+    """
+    try:
+        Path(path).write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise DataError(
+            f"{str(path)!r} cannot be written: {error.strerror}; give a path in an existing, writable folder"
+        ) from error
+
+
+def read_text(path: str | Path) -> str:
+    r"""Read a text file in UTF-8 (the mark that some editors put in front is ignored), or raise `DataError`.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "answers.csv").write_bytes(b"\xef\xbb\xbfchoice,option")
+    ...     read_text(f"{folder}/answers.csv")
+    'choice,option'
+    """
+    try:
+        return Path(path).read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise DataError(
+            f"{str(path)!r} cannot be read: {error.strerror}; check the path and its permissions"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{str(path)!r} is not UTF-8 text: byte {error.start} is {error.object[error.start]:#04x}; "
+            "save it again with the encoding UTF-8"
+        ) from error

@@ -1,0 +1,108 @@
+"""Options as rows of numbers: checked, and scaled to the unit cube."""
+
+from __future__ import annotations
+
+import reprlib
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from choicebo.errors import DataError
+
+Array: TypeAlias = NDArray[np.float64]
+
+ROUNDING = 1e-9
+"""How far an input may lie outside the unit cube and still be taken for a rounding error."""
+
+
+def unit_scaled(X: ArrayLike, bounds: ArrayLike | None = None) -> Array:
+    """Return options scaled column by column to the unit cube; a column that cannot vary becomes 0.5.
+
+    X: (m, d). bounds: (d, 2), the lowest and highest possible value of each column; without them, those in X.
+
+    >>> unit_scaled([[150.0, 5.0], [220.0, 5.0]]).tolist()
+    [[0.0, 0.5], [1.0, 0.5]]
+    >>> unit_scaled([[150.0], [200.0]], bounds=[(100, 200)]).ravel().tolist()
+    [0.5, 1.0]
+    """
+    values = _matrix(X, "X")
+    if bounds is None:
+        lower, upper = values.min(axis=0), values.max(axis=0)
+    else:
+        lower, upper = _limits(bounds, values.shape[1])
+        for row, column in np.argwhere((values < lower) | (values > upper)):
+            raise DataError(
+                f"X[{row}, {column}] = {values[row, column]} lies outside its bounds ({lower[column]}, "
+                f"{upper[column]}); widen the bounds or correct the value"
+            )
+    # Halved, since the distance between two large finite numbers may not be finite.
+    span = upper / 2 - lower / 2
+    varies = span > 0
+    scaled = np.full_like(values, 0.5)
+    np.divide(values / 2 - lower / 2, span, out=scaled, where=np.broadcast_to(varies, values.shape))
+    return np.clip(scaled, 0.0, 1.0)
+
+
+def _limits(bounds: ArrayLike, dim: int) -> tuple[Array, Array]:
+    """Return the lower and upper bounds, each (d,), or raise `DataError`."""
+    accepted = f"give one finite (lower, upper) pair for each column of X, shape {(dim, 2)}"
+    try:
+        limits = np.asarray(bounds, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"bounds is {reprlib.repr(bounds)}; {accepted}") from error
+    if limits.shape != (dim, 2):
+        raise DataError(f"bounds has shape {limits.shape}; {accepted}")
+    for column, (lower, upper) in enumerate(limits):
+        if not (np.isfinite(lower) and np.isfinite(upper) and lower <= upper):
+            raise DataError(f"bounds[{column}] is ({lower}, {upper}); {accepted}, lower first")
+    return limits[:, 0], limits[:, 1]
+
+
+def _matrix(X: ArrayLike, name: str, *, allow_none: bool = False) -> Array:
+    """Return a new finite (m, d) array, or raise `DataError`."""
+    accepted = "give an array of shape (m, d): one row for each option, one column for each input"
+    try:
+        array = np.asarray(X)
+    except ValueError as error:
+        raise DataError(f"{name} has rows of different lengths; {accepted}") from error
+    if array.dtype.kind not in "biuf":
+        raise DataError(f"{name} is not numeric (dtype {array.dtype}); {accepted}, with text encoded as numbers")
+    if array.ndim == 1 and array.size > 0:
+        raise DataError(
+            f"{name} has one dimension, shape {array.shape}; reshape it with reshape(-1, 1) if each value is "
+            "an option, or reshape(1, -1) if it is a single option"
+        )
+    if array.ndim == 0 or array.ndim > 2:
+        raise DataError(f"{name} has {array.ndim} dimensions, shape {array.shape}; {accepted}")
+    if array.shape[0] == 0 and not (allow_none and array.ndim == 2):
+        raise DataError(f"{name} has no options, shape {array.shape}; {accepted}, with at least one row")
+    if array.shape[1] == 0:
+        raise DataError(f"{name} has no columns, shape {array.shape}; {accepted}, with at least one column")
+    values = np.array(array, dtype=np.float64, order="C")
+    for row, column in np.argwhere(~np.isfinite(values)):
+        raise DataError(
+            f"{name}[{row}, {column}] is {values[row, column]}, but inputs must be finite numbers; "
+            "fill in or leave out that option"
+        )
+    return values
+
+
+def in_unit_cube(X: ArrayLike, name: str, *, allow_none: bool = False) -> Array:
+    """Return a new (m, d) array in the unit cube, or raise `DataError`."""
+    values = _matrix(X, name, allow_none=allow_none)
+    for row, column in np.argwhere((values < -ROUNDING) | (values > 1 + ROUNDING)):
+        raise DataError(
+            f"{name}[{row}, {column}] = {values[row, column]} lies outside the unit cube; "
+            "scale every input to between 0 and 1, for example with choicebo.choices.unit_scaled(X)"
+        )
+    # Adding zero turns -0.0 into 0.0, so that equal rows have equal bytes.
+    return np.clip(values, 0.0, 1.0) + 0.0
+
+
+def require_dim(array: Array, dim: int, name: str, other: str) -> None:
+    """Raise `DataError` unless the options have ``dim`` inputs, as those of ``other`` have."""
+    if array.shape[1] != dim:
+        raise DataError(
+            f"{name} has {array.shape[1]} columns, but {other} has {dim}; give every option the same inputs"
+        )
