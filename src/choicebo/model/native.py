@@ -6,8 +6,9 @@ distribution functions are divided by their value at the leftmost node, so that 
 bound the difference to the exact likelihood.
 
 Choices are ragged arrays: no padding, so one compiled function serves all sizes. Chains, draws, starting points or
-perturbations are the last axis, in lanes of 16: every inner loop runs over them and becomes a few vector instructions. The
-exponential, the logarithm and the tail of the normal are polynomials, because a library call would end that.
+perturbations are the last axis, in lanes of 16, and the compiled code has a type for these: it reads as if there were one
+chain, and every operation is a vector instruction, or a few on processors with short vectors. The exponential, the logarithm and
+the tail of the normal are polynomials, for there is no vector instruction for them.
 
 All compiled code is in this file, for Numba's cache looks at one file alone. Numbers of single precision stay so only if no
 Python number meets them: hence the constants.
@@ -15,12 +16,14 @@ Python number meets them: hence the constants.
 
 from __future__ import annotations
 
+import functools
+import operator
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
+from numba.extending import intrinsic, lower_builtin, models, register_model, type_callable
 
 from choicebo.model.jit import compiled, entry, inlined
 
@@ -29,9 +32,6 @@ NODES = 6
 """Of the Gauss-Hermite rule while sampling."""
 
 _F = np.float32
-# Columns are counted in numbers without a sign: Numba need not ask whether one counts from the end, and the loop stays simple.
-_unsigned = np.uint64
-_NOTHING, _LANES = _unsigned(0), _unsigned(LANES)
 _ZERO, _QUARTER, _HALF, _ONE = _F(0.0), _F(0.25), _F(0.5), _F(1.0)
 _SQRT_HALF = _F(np.sqrt(0.5))
 _INVERSE_SQRT_2PI = _F(1.0 / np.sqrt(2.0 * np.pi))
@@ -65,17 +65,122 @@ _NEWTON_STEPS = 8
 _Any = Any
 
 
+class _Lanes(types.Type):  # type: ignore[misc]
+    """Sixteen numbers, one a lane: a vector for LLVM, which need not find out by itself which loops can become one."""
+
+    def __init__(self) -> None:
+        super().__init__(name="Lanes")
+
+
+_lanes = _Lanes()
+_whole_numbers = ir.VectorType(ir.IntType(32), LANES)
+
+
+@register_model(_Lanes)
+class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]
+    def __init__(self, manager: _Any, kind: _Any) -> None:
+        super().__init__(manager, kind, ir.VectorType(ir.FloatType(), LANES))
+
+
+def _repeated(builder: _Any, kind: _Any, value: _Any) -> _Any:
+    """Lanes as they are; a number in all lanes."""
+    if kind == _lanes:
+        return value
+    vector = ir.VectorType(value.type, LANES)
+    one = builder.insert_element(ir.Constant(vector, ir.Undefined), value, ir.Constant(ir.IntType(32), 0))
+    return builder.shuffle_vector(one, ir.Constant(vector, ir.Undefined), ir.Constant(_whole_numbers, None))
+
+
+def _whole(number: int) -> _Any:
+    return ir.Constant(_whole_numbers, [number] * LANES)
+
+
+def _operator(function: _Any, instruction: str) -> None:
+    """Let compiled code apply an operator of Python to lanes, or to lanes and a number."""
+
+    @type_callable(function)
+    def type_of(context: _Any) -> _Any:
+        return lambda a, b: _lanes if {a, b} in ({_lanes}, {_lanes, types.float32}) else None
+
+    def lowered(context: _Any, builder: _Any, signature: _Any, arguments: _Any) -> _Any:
+        return getattr(builder, instruction)(*map(functools.partial(_repeated, builder), signature.args, arguments))
+
+    for kinds in ((_lanes, _lanes), (_lanes, types.float32), (types.float32, _lanes)):
+        lower_builtin(function, *kinds)(lowered)
+
+
+for _name, _instruction in (("add", "fadd"), ("sub", "fsub"), ("mul", "fmul"), ("truediv", "fdiv")):
+    _operator(getattr(operator, _name), _instruction)
+    _operator(getattr(operator, "i" + _name), _instruction)
+
+
+def _pointer(context: _Any, builder: _Any, kind: _Any, array: _Any, place: _Any) -> _Any:
+    data = context.make_array(kind)(context, builder, array).data
+    start = builder.gep(data, [builder.mul(place, ir.Constant(place.type, LANES))])
+    return builder.bitcast(start, ir.VectorType(ir.FloatType(), LANES).as_pointer())
+
+
+@intrinsic
+def _get(typing_context: _Any, array: _Any, place: _Any) -> _Any:
+    """The lanes at a place of an array whose last axis they are, counted through all other axes."""
+
+    def codegen(context: _Any, builder: _Any, signature: _Any, arguments: _Any) -> _Any:
+        return builder.load(_pointer(context, builder, signature.args[0], *arguments), align=4)
+
+    return _lanes(array, types.int64), codegen
+
+
+@intrinsic
+def _put(typing_context: _Any, array: _Any, place: _Any, value: _Any) -> _Any:
+    """Store lanes, or a number in all of them."""
+
+    def codegen(context: _Any, builder: _Any, signature: _Any, arguments: _Any) -> _Any:
+        pointer = _pointer(context, builder, signature.args[0], *arguments[:2])
+        builder.store(_repeated(builder, signature.args[2], arguments[2]), pointer, align=4)
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64, value), codegen
+
+
+@intrinsic
+def _in_all(typing_context: _Any, number: _Any) -> _Any:
+    """A number in all lanes."""
+
+    def codegen(context: _Any, builder: _Any, signature: _Any, arguments: _Any) -> _Any:
+        return _repeated(builder, signature.args[0], arguments[0])
+
+    return _lanes(types.float32), codegen
+
+
+@intrinsic
+def _below(typing_context: _Any, x: _Any, limit: _Any, low: _Any, high: _Any) -> _Any:
+    """In each lane ``low`` if ``x`` is below the limit, else ``high``."""
+
+    def codegen(context: _Any, builder: _Any, signature: _Any, arguments: _Any) -> _Any:
+        x, limit, low, high = map(functools.partial(_repeated, builder), signature.args, arguments)
+        return builder.select(builder.fcmp_ordered("<", x, limit), low, high)
+
+    return _lanes(x, limit, low, high), codegen
+
+
+@intrinsic
+def _absolute(typing_context: _Any, x: _Any) -> _Any:
+    def codegen(context: _Any, builder: _Any, signature: _Any, arguments: _Any) -> _Any:
+        bits = builder.bitcast(arguments[0], _whole_numbers)
+        return builder.bitcast(builder.and_(bits, _whole(0x7FFFFFFF)), arguments[0].type)
+
+    return _lanes(_lanes), codegen
+
+
 @intrinsic
 def _times_power_of_two(typing_context: _Any, p: _Any, t: _Any) -> _Any:
     """``p`` times two to the whole number in the last bits of ``t``."""
 
     def codegen(context: _Any, builder: _Any, signature: _Any, arguments: _Any) -> _Any:
-        whole = ir.IntType(32)
-        p_bits, t_bits = (builder.bitcast(argument, whole) for argument in arguments)
-        moved = builder.shl(t_bits, ir.Constant(whole, 23))
-        return builder.bitcast(builder.add(p_bits, moved), ir.FloatType())
+        p_bits, t_bits = (builder.bitcast(argument, _whole_numbers) for argument in arguments)
+        return builder.bitcast(builder.add(p_bits, builder.shl(t_bits, _whole(23))), arguments[0].type)
 
-    return types.float32(types.float32, types.float32), codegen
+    return _lanes(_lanes, _lanes), codegen
 
 
 @intrinsic
@@ -83,12 +188,10 @@ def _mantissa(typing_context: _Any, x: _Any) -> _Any:
     """The mantissa of a positive number, from one half to one."""
 
     def codegen(context: _Any, builder: _Any, signature: _Any, arguments: _Any) -> _Any:
-        whole = ir.IntType(32)
-        bits = builder.bitcast(arguments[0], whole)
-        kept = builder.and_(bits, ir.Constant(whole, 0x007FFFFF))
-        return builder.bitcast(builder.or_(kept, ir.Constant(whole, 0x3F000000)), ir.FloatType())
+        kept = builder.and_(builder.bitcast(arguments[0], _whole_numbers), _whole(0x007FFFFF))
+        return builder.bitcast(builder.or_(kept, _whole(0x3F000000)), arguments[0].type)
 
-    return types.float32(types.float32), codegen
+    return _lanes(_lanes), codegen
 
 
 @intrinsic
@@ -96,16 +199,25 @@ def _exponent(typing_context: _Any, x: _Any) -> _Any:
     """Its power of two, as a floating-point number."""
 
     def codegen(context: _Any, builder: _Any, signature: _Any, arguments: _Any) -> _Any:
-        whole = ir.IntType(32)
-        bits = builder.lshr(builder.bitcast(arguments[0], whole), ir.Constant(whole, 23))
-        return builder.sitofp(builder.sub(bits, ir.Constant(whole, 126)), ir.FloatType())
+        bits = builder.lshr(builder.bitcast(arguments[0], _whole_numbers), _whole(23))
+        return builder.sitofp(builder.sub(bits, _whole(126)), arguments[0].type)
 
-    return types.float32(types.float32), codegen
+    return _lanes(_lanes), codegen
+
+
+@compiled
+def _larger(a, b):
+    return _below(b, a, a, b)
+
+
+@compiled
+def _smaller(a, b):
+    return _below(a, b, a, b)
 
 
 @compiled
 def _exp(x):
-    x = min(max(x, _LEAST_EXPONENT), _MOST_EXPONENT)
+    x = _smaller(_larger(x, _LEAST_EXPONENT), _MOST_EXPONENT)
     t = x * _LOG2_E + _MAGIC
     n = t - _MAGIC
     r = x - n * _LN2_HIGH - n * _LN2_LOW
@@ -115,11 +227,10 @@ def _exp(x):
 
 @compiled
 def _log(x):
-    """Of a positive number."""
+    """Of a positive number; anything less counts as a tiny one."""
+    x = _larger(x, _TINY)
     m, e = _mantissa(x), _exponent(x)
-    below = m < _SQRT_OF_HALF
-    e = e - _ONE if below else e
-    m = m + m - _ONE if below else m - _ONE
+    e, m = _below(m, _SQRT_OF_HALF, e - _ONE, e), _below(m, _SQRT_OF_HALF, m + m, m) - _ONE
     z = m * m
     p = ((((((((_L8 * m + _L7) * m + _L6) * m + _L5) * m + _L4) * m + _L3) * m + _L2) * m + _L1) * m + _L0) * m * z
     return m + (p + e * _LN2_LOW - _HALF * z) + e * _LN2_HIGH
@@ -128,451 +239,286 @@ def _log(x):
 @compiled
 def _tail(x):
     """``Phi(-|x|) exp(x^2 / 2)``."""
-    t = _ONE / (_ONE + _QUARTER * abs(x))
+    t = _ONE / (_ONE + _QUARTER * _absolute(x))
     p = ((((((((_T9 * t + _T8) * t + _T7) * t + _T6) * t + _T5) * t + _T4) * t + _T3) * t + _T2) * t + _T1) * t + _T0
     return p * t
 
 
-# Comparisons of one choice stand side by side, lanes within, as the columns of (dimension, column) arrays: long loops over
-# columns keep the processor busy where loops over 16 lanes would spend their time starting.
+@compiled
+def _add(array, place, change):
+    _put(array, place, _get(array, place) + change)
 
 
 @compiled
-def _tails_and_exponentials(x, exponent, tail, rows, width):
-    """The tail of each ``x``, and the exponential of each exponent in its place: what costs most."""
-    for r in range(rows):
-        for n in range(width):
-            tail[r, n] = _tail(x[r, n])
-            exponent[r, n] = _exp(exponent[r, n])
+def _push(slope, first, second, d, change):
+    """Add the derivative by a difference to those by its two options."""
+    n_e = slope.shape[1]
+    _add(slope, first * n_e + d, change)
+    _add(slope, second * n_e + d, _ZERO - change)
 
 
 @compiled
-def _difference(y, first, second, column, x):
-    """Latent values of one option less those of another, from a column on."""
-    for d in range(y.shape[1]):
-        for l in range(_LANES):
-            x[d, column + l] = y[first, d, l] - y[second, d, l]
+def _log_distribution(z, slopes, place, product):
+    """``log Phi(z / sqrt 2)`` as a summand and a factor of ``product`` that does not underflow; the derivative is stored."""
+    x = z * _SQRT_HALF
+    square = -_HALF * x * x
+    exponential, tail = _exp(square), _tail(x)
+    part = _below(x, _ZERO, tail, _ONE - tail * exponential)
+    _put(slopes, place, _MILLS * _below(x, _ZERO, _ONE, exponential) / part)
+    return _below(x, _ZERO, square, _ZERO), product * part
 
 
 @compiled
-def _push(slope, first, second, column, change):
-    """Add the derivatives by a difference to those by its two options."""
-    for d in range(slope.shape[1]):
-        for l in range(_LANES):
-            slope[first, d, l] += change[d, column + l]
-        for l in range(_LANES):
-            slope[second, d, l] -= change[d, column + l]
-
-
-@compiled
-def _add_columns(value, column_values, width):
-    for start in range(_NOTHING, width, _LANES):
-        for l in range(_LANES):
-            value[l] += column_values[start + l]
-
-
-@compiled
-def _beaten_by_one(y, value, slope, x, exponent, tail, row):
-    """Log-probability that the one kept option beats each of the others: ``sum_d log Phi(z_d / sqrt 2)``."""
-    others, n_e = y.shape[0] - 1, y.shape[1]
-    width = _unsigned(others) * _LANES
-    for j in range(others):
-        _difference(y, 0, 1 + j, _unsigned(j) * _LANES, x)
+def _beaten_by_one(y, j, slope, room):
+    """Log-probability that the one kept option beats option ``j``: ``sum_d log Phi(z_d / sqrt 2)``."""
+    n_e = y.shape[1]
+    logarithm, product = _in_all(_ZERO), _in_all(_ONE)
     for d in range(n_e):
-        for n in range(width):
-            z = x[d, n] * _SQRT_HALF
-            x[d, n] = z
-            exponent[d, n] = -_HALF * z * z
-    _tails_and_exponentials(x, exponent, tail, n_e, width)
-    _log_distributions(x, exponent, tail, n_e, width, row[0], row[1])
-    _add_columns(value, row[0], width)
-    for j in range(others):
-        _push(slope, 0, 1 + j, _unsigned(j) * _LANES, x)
-
-
-@compiled
-def _log_distributions(x, exponential, tail, n_e, width, logarithm, product):
-    """``sum_d log Phi(x_d)`` of each column, and in the place of ``x`` its derivatives by ``z``."""
-    for n in range(width):
-        product[n] = _ONE
-        logarithm[n] = _ZERO
+        part, product = _log_distribution(_get(y, d) - _get(y, j * n_e + d), room, d, product)
+        logarithm += part
     for d in range(n_e):
-        for n in range(width):
-            below = x[d, n] < _ZERO
-            part = tail[d, n] if below else _ONE - tail[d, n] * exponential[d, n]
-            product[n] *= part
-            logarithm[n] -= _HALF * x[d, n] * x[d, n] if below else _ZERO
-            x[d, n] = _MILLS * (_ONE if below else exponential[d, n]) / part
-    for n in range(width):
-        logarithm[n] += _log(max(product[n], _TINY))
+        _push(slope, 0, j, d, _get(room, d))
+    return logarithm + _log(product)
 
 
 @compiled
-def _beaten_by_some(y, kept, low, high, value, slope, points, weights, x, exponent, tail, row, products, shares):
-    """Log-probability that each of the rejected options from ``low`` to ``high`` is beaten by some of the kept ones.
+def _beaten_by_some(y, kept, j, slope, points, weights, rooms):
+    """Log-probability that the rejected option ``j`` is beaten by some of the kept ones.
 
-    Inclusion-exclusion over the subsets of the kept ones. The rows of ``x``, ``exponent`` and ``tail`` are the dimensions of
-    ``z / sqrt 2``, then those of ``z`` at the first node, and so on; their columns the comparisons of the first kept option with
-    the rejected ones, then those of the second. ``products: (subsets, n_e nodes, columns)`` holds the products of the
-    distribution functions of each subset, ``shares: (subsets, n_e, columns)`` what multiplies the integral of each in the sum.
+    Inclusion-exclusion over the subsets of the kept ones: ``products: (subsets, n_e, nodes)`` holds the products of the
+    distribution functions of each, and ``shares: (subsets, n_e)`` first their integrals, then what multiplies these in the sum.
     """
-    n_e, nodes = y.shape[1], len(points)
-    width = _unsigned(high - low) * _LANES
-    columns = _unsigned(kept) * width
-    subsets = 1 << kept
-    largest, total, scales, single, product, sums = row[0], row[1], row[2], row[3], row[4], row[5]
-    first = points[0]
-
+    distributions, densities, products, shares, sums, slopes, single, scales = rooms
+    n_e, nodes, subsets = y.shape[1], len(points), 1 << kept
+    rows = n_e * nodes
+    largest = _in_all(_NEVER)
     for i in range(kept):
-        for j in range(low, high):
-            _difference(y, i, j, _unsigned(i) * width + _unsigned(j - low) * _LANES, x)
-    for d in range(n_e):
-        for k in range(nodes):
-            at, point = (k + 1) * n_e + d, points[k]
-            for n in range(columns):
-                left = x[d, n] - first
-                z = x[d, n] - point
-                x[at, n] = z
-                exponent[at, n] = _HALF * ((left * left if left < _ZERO else _ZERO) - z * z)
-        for n in range(columns):
-            z = x[d, n] * _SQRT_HALF
-            x[d, n] = z
-            exponent[d, n] = -_HALF * z * z
-    _tails_and_exponentials(x, exponent, tail, (nodes + 1) * n_e, columns)
-    _log_distributions(x, exponent, tail, n_e, columns, single, product)
-
-    # Distribution functions and densities at the nodes, divided by the former's value at the first node.
-    for n in range(columns):
-        product[n] = _ONE
-        scales[n] = _ZERO
-    for d in range(n_e):
-        base = n_e + d
-        for n in range(columns):
-            z = x[base, n]
-            below = z < _ZERO
-            part = tail[base, n] if below else _ONE - tail[base, n] * exponent[base, n]
-            product[n] *= part
-            scales[n] -= _HALF * z * z if below else _ZERO
-            sums[n] = _ONE / part
-        for k in range(nodes):
-            at = (k + 1) * n_e + d
-            for n in range(columns):
-                raised = exponent[at, n] * sums[n]
-                small = tail[at, n] * raised
-                tail[at, n] = small if x[at, n] < _ZERO else sums[n] - small
-                exponent[at, n] = _INVERSE_SQRT_2PI * raised
-    for n in range(columns):
-        scales[n] += _log(max(product[n], _TINY))
-
-    for n in range(width):
-        largest[n] = single[n]
-    for i in range(1, kept):
-        start = _unsigned(i) * width
-        for n in range(width):
-            largest[n] = max(largest[n], single[start + n])
-    for n in range(width):
-        total[n] = _ZERO
-    for i in range(kept):
-        start = _unsigned(i) * width
-        for n in range(width):
-            share = _exp(single[start + n] - largest[n])
-            single[start + n] = share
-            total[n] += share
+        logarithm, product = _in_all(_ZERO), _in_all(_ONE)
+        scale, scale_product = _in_all(_ZERO), _in_all(_ONE)
+        for d in range(n_e):
+            z = _get(y, i * n_e + d) - _get(y, j * n_e + d)
+            part, product = _log_distribution(z, slopes, i * n_e + d, product)
+            logarithm += part
+            # Distribution functions and densities at the nodes, divided by the former's value at the first node.
+            x = z - points[0]
+            lift = _below(x, _ZERO, _HALF * x * x, _ZERO)
+            exponential, tail = _exp(lift - _HALF * x * x), _tail(x)
+            part = _below(x, _ZERO, tail, _ONE - tail * exponential)
+            scale, scale_product = scale - lift, scale_product * part
+            inverse = _ONE / part
+            at = i * rows + d * nodes
+            _put(distributions, at, _ONE)
+            _put(densities, at, _INVERSE_SQRT_2PI * exponential * inverse)
+            for k in range(1, nodes):
+                x = z - points[k]
+                raised = _exp(lift - _HALF * x * x) * inverse
+                small = _tail(x) * raised
+                _put(distributions, at + k, _below(x, _ZERO, small, inverse - small))
+                _put(densities, at + k, _INVERSE_SQRT_2PI * raised)
+        logarithm += _log(product)
+        _put(single, i, logarithm)
+        _put(scales, i, scale + _log(scale_product))
+        largest = _larger(largest, logarithm)
 
     # Products over the members of each subset at each node, by doubling; the empty one is the weight of the node.
-    for k in range(nodes):
-        weight = weights[k]
-        for d in range(n_e):
-            for n in range(width):
-                products[0, k * n_e + d, n] = weight
+    for d in range(n_e):
+        for k in range(nodes):
+            _put(products, d * nodes + k, weights[k])
+    _put(sums, 0, _ZERO)
+    total = _in_all(_ZERO)
     for i in range(kept):
-        bit, start = 1 << i, _unsigned(i) * width
+        bit = 1 << i
+        share = _exp(_get(single, i) - largest)
+        _put(single, i, share)
+        total += share
         for code in range(bit):
-            for r in range(nodes * n_e):
-                for n in range(width):
-                    products[code + bit, r, n] = products[code, r, n] * tail[n_e + r, start + n]
+            _put(sums, code + bit, _get(sums, code) + _get(scales, i))
+            for d in range(n_e):
+                at = d * nodes
+                integral = _in_all(_ZERO)
+                for k in range(at, at + nodes):
+                    product = _get(products, code * rows + k) * _get(distributions, i * rows + k)
+                    _put(products, (code + bit) * rows + k, product)
+                    integral += product
+                _put(shares, (code + bit) * n_e + d, integral)
     for code in range(3, subsets):
         if code & (code - 1) == 0:
             continue
-        odd = False
-        for n in range(width):
-            sums[n] = -largest[n]
+        sign = -_ONE
         for i in range(kept):
-            if code >> i & 1:
-                odd = not odd
-                start = _unsigned(i) * width
-                for n in range(width):
-                    sums[n] += scales[start + n]
-        sign = -_ONE if odd else _ONE
-        for n in range(width):
-            sums[n] = sign * _exp(sums[n])
-        # The rows for the dimensions of z / sqrt 2 are free by now, but for their derivatives in x: integrals go there.
+            sign = -sign if code >> i & 1 else sign
+        share = sign * _exp(_get(sums, code) - largest)
+        product = share
         for d in range(n_e):
-            for n in range(width):
-                tail[d, n] = products[code, d, n]
-            for k in range(1, nodes):
-                for n in range(width):
-                    tail[d, n] += products[code, k * n_e + d, n]
+            product *= _get(shares, code * n_e + d)
+        total += product
+        # What stands before a dimension's integral: the product of the others', from either side.
         for d in range(n_e):
-            for n in range(width):
-                shares[code, d, n] = sums[n]
-            for e in range(n_e):
-                if e != d:
-                    for n in range(width):
-                        shares[code, d, n] *= tail[e, n]
-        for n in range(width):
-            total[n] -= shares[code, 0, n] * tail[0, n]
+            _put(sums, d, share)
+            share *= _get(shares, code * n_e + d)
+        after = _in_all(_ONE)
+        for d in range(n_e - 1, -1, -1):
+            integral = _get(shares, code * n_e + d)
+            _put(shares, code * n_e + d, _get(sums, d) * after)
+            after *= integral
 
-    for n in range(width):
-        largest[n] += _log(max(total[n], _TINY))
-        total[n] = _ONE / max(total[n], _TINY)
-    _add_columns(value, largest, width)
+    inverse = _ONE / _larger(total, _TINY)
     for i in range(kept):
-        bit, start = 1 << i, _unsigned(i) * width
+        bit = 1 << i
         for d in range(n_e):
-            for n in range(width):
-                x[d, start + n] *= single[start + n]
+            change = _get(slopes, i * n_e + d) * _get(single, i)
             for code in range(3, subsets):
                 if code & bit and code != bit:
-                    for n in range(width):
-                        sums[n] = exponent[n_e + d, start + n] * products[code - bit, d, n]
-                    for k in range(1, nodes):
-                        at = k * n_e + d
-                        for n in range(width):
-                            sums[n] += exponent[n_e + at, start + n] * products[code - bit, at, n]
-                    for n in range(width):
-                        x[d, start + n] -= shares[code, d, n] * sums[n]
-            for n in range(width):
-                x[d, start + n] *= total[n]
-        for j in range(low, high):
-            _push(slope, i, j, start + _unsigned(j - low) * _LANES, x)
+                    at, density_at = (code - bit) * rows + d * nodes, i * rows + d * nodes
+                    integral = _in_all(_ZERO)
+                    for k in range(nodes):
+                        integral += _get(densities, density_at + k) * _get(products, at + k)
+                    change += _get(shares, code * n_e + d) * integral
+            _push(slope, i, j, d, change * inverse)
+    return largest + _log(total)
 
 
 @compiled
-def _coexist(y, kept, value, slope, x, exponent, tail, row):
-    """Log-probability that no kept option beats another.
+def _coexist(y, first, second, slope, rooms):
+    """Log-probability that neither of two kept options beats the other.
 
     The probability that an option does not beat the other, ``1 - prod_d Phi_d``, is a sum of positive terms, ``q_1 + Phi_1 q_2 +
     Phi_1 Phi_2 q_3 + ...``, so that nothing cancels. It is small only where one option is better in all dimensions; there the
     exponential of its largest tail is divided out, so that nothing underflows either.
     """
+    above, below, exponentials, lifted = rooms[:4]
     n_e = y.shape[1]
-    width = _NOTHING
-    for p in range(kept):
-        for i in range(p + 1, kept):
-            _difference(y, p, i, width, x)
-            width += _LANES
-    lowest, highest, first, second, before = row[0], row[1], row[2], row[3], row[4]
-    for n in range(width):
-        lowest[n] = x[0, n]
-        highest[n] = x[0, n]
+    lowest = highest = (_get(y, first * n_e) - _get(y, second * n_e)) * _SQRT_HALF
     for d in range(1, n_e):
-        for n in range(width):
-            lowest[n] = min(lowest[n], x[d, n])
-            highest[n] = max(highest[n], x[d, n])
-    for n in range(width):
-        lowest[n] *= _SQRT_HALF
-        highest[n] *= -_SQRT_HALF
-    # Every dimension twice: as it is, and with the exponential divided out where one option is better in all of them.
+        x = (_get(y, first * n_e + d) - _get(y, second * n_e + d)) * _SQRT_HALF
+        lowest, highest = _smaller(lowest, x), _larger(highest, x)
+    highest = _ZERO - highest
+    gap = _larger(_larger(lowest, highest), _ZERO)
+    lift = _HALF * gap * gap
+    not_above, not_below = _in_all(_ZERO), _in_all(_ZERO)
+    before_above, before_below = _in_all(_ONE), _in_all(_ONE)
     for d in range(n_e):
-        for n in range(width):
-            z = x[d, n] * _SQRT_HALF
-            gap = max(max(lowest[n], highest[n]), _ZERO)
-            x[d, n] = z
-            x[n_e + d, n] = z
-            exponent[d, n] = -_HALF * z * z
-            exponent[n_e + d, n] = _HALF * (gap * gap - z * z)
-    _tails_and_exponentials(x, exponent, tail, 2 * n_e, width)
-    _not_beaten(x, exponent, tail, n_e, width, _ONE, lowest, first, before)
-    _not_beaten(x, exponent, tail, n_e, width, -_ONE, highest, second, before)
-    for n in range(width):
-        gap = max(max(lowest[n], highest[n]), _ZERO)
-        before[n] = _log(max(first[n] * second[n], _TINY)) - _HALF * gap * gap
-        first[n] = -_MILLS / max(first[n], _TINY)
-        second[n] = _MILLS / max(second[n], _TINY)
-    _add_columns(value, before, width)
-    # The second copies of x are free by now: derivatives go there.
+        x = (_get(y, first * n_e + d) - _get(y, second * n_e + d)) * _SQRT_HALF
+        square = -_HALF * x * x
+        tail, exponential, raised = _tail(x), _exp(square), _exp(square + lift)
+        small = tail * exponential
+        phi, rest = _below(x, _ZERO, small, _ONE - small), _below(x, _ZERO, _ONE - small, small)
+        _put(above, d, phi)
+        _put(below, d, rest)
+        _put(exponentials, d, exponential)
+        _put(lifted, d, raised)
+        not_above += before_above * _below(_ZERO, lowest, tail * raised, rest)
+        not_below += before_below * _below(_ZERO, highest, tail * raised, phi)
+        before_above *= phi
+        before_below *= rest
+    by_above, by_below = -_MILLS / _larger(not_above, _TINY), _MILLS / _larger(not_below, _TINY)
     for d in range(n_e):
-        for n in range(width):
-            x[n_e + d, n] = _ZERO
-        _not_beaten_slope(x, exponent, tail, n_e, width, d, _ONE, lowest, first, before)
-        _not_beaten_slope(x, exponent, tail, n_e, width, d, -_ONE, highest, second, before)
-    start = _NOTHING
-    for p in range(kept):
-        for i in range(p + 1, kept):
-            _push(slope, p, i, start, x[n_e:])
-            start += _LANES
-
-
-@compiled
-def _not_beaten(x, exponential, tail, n_e, width, sign, least, total, before):
-    """``1 - prod_d Phi(sign x_d)`` as a sum of positive terms, lifted where the least of ``sign x_d`` is positive."""
-    for n in range(width):
-        total[n] = _ZERO
-        before[n] = _ONE
-    for d in range(n_e):
-        for n in range(width):
-            small = tail[d, n] * exponential[d, n]
-            above = sign * x[d, n] >= _ZERO
-            rest = small if above else _ONE - small
-            rest = tail[d, n] * exponential[n_e + d, n] if least[n] > _ZERO else rest
-            total[n] += before[n] * rest
-            before[n] *= _ONE - small if above else small
-
-
-@compiled
-def _not_beaten_slope(x, exponential, tail, n_e, width, d, sign, least, inverse, before):
-    """Add the derivative of its logarithm by ``x_d``."""
-    for n in range(width):
-        before[n] = inverse[n] * (exponential[n_e + d, n] if least[n] > _ZERO else exponential[d, n])
-    for e in range(n_e):
-        if e != d:
-            for n in range(width):
-                small = tail[e, n] * exponential[e, n]
-                before[n] *= _ONE - small if sign * x[e, n] >= _ZERO else small
-    for n in range(width):
-        x[n_e + d, n] += before[n]
+        exponential, raised = _get(exponentials, d), _get(lifted, d)
+        up = by_above * _below(_ZERO, lowest, raised, exponential)
+        down = by_below * _below(_ZERO, highest, raised, exponential)
+        for e in range(n_e):
+            if e != d:
+                up *= _get(above, e)
+                down *= _get(below, e)
+        _push(slope, first, second, d, up + down)
+    return _log(not_above * not_below) - lift
 
 
 @compiled
 def _log_cdf(x):
     tail, square = _tail(x), -_HALF * x * x
-    below = x < _ZERO
-    return _log(tail if below else _ONE - tail * _exp(square)) + (square if below else _ZERO)
+    return _log(_below(x, _ZERO, tail, _ONE - tail * _exp(square))) + _below(x, _ZERO, square, _ZERO)
 
 
 @compiled
 def _mills_ratio(x):
     tail, density = _tail(x), _exp(-_HALF * x * x)
-    below = x < _ZERO
-    return _INVERSE_SQRT_2PI * (_ONE if below else density) / (tail if below else _ONE - tail * density)
+    return _INVERSE_SQRT_2PI * _below(x, _ZERO, _ONE, density) / _below(x, _ZERO, tail, _ONE - tail * density)
 
 
 @compiled
-def _wins(y, value, slope, points, log_weights, x, exponent, row):
+def _wins(y, slope, points, log_weights, terms):
     """Log-probability of one winner whose noise is shared by all comparisons, with one latent dimension.
 
     No closed form takes over in the tails here, so the nodes follow the mode of the integrand, found by Newton's method as in the
     exact likelihood.
     """
     others, nodes = y.shape[0] - 1, len(points)
-    mode, by_mode, curvature, largest, total = row[0], row[1], row[2], row[3], row[4]
-    for l in range(_LANES):
-        mode[l] = _ZERO
+    winner, mode = _get(y, 0), _in_all(_ZERO)
     for _ in range(_NEWTON_STEPS):
-        for l in range(_LANES):
-            by_mode[l] = mode[l]
-            curvature[l] = _ONE
-        for j in range(others):
-            for l in range(_LANES):
-                z = y[0, 0, l] - y[1 + j, 0, l] - mode[l]
-                mills = _mills_ratio(z)
-                by_mode[l] += mills
-                curvature[l] += mills * (mills + z)
-        for l in range(_LANES):
-            mode[l] -= by_mode[l] / curvature[l]
-    for l in range(_LANES):
-        largest[l] = _NEVER
-        total[l] = _ZERO
+        by_mode, curvature = mode, _in_all(_ONE)
+        for j in range(1, 1 + others):
+            z = winner - _get(y, j) - mode
+            mills = _mills_ratio(z)
+            by_mode += mills
+            curvature += mills * (mills + z)
+        mode -= by_mode / curvature
+    largest, total = _in_all(_NEVER), _in_all(_ZERO)
     for k in range(nodes):
-        for l in range(_LANES):
-            # The rule is for a standard normal at the mode: what is left of the density at 0 goes into the integrand.
-            x[k, l] = log_weights[k] - points[k] * mode[l] - _HALF * mode[l] * mode[l]
-        for j in range(others):
-            for l in range(_LANES):
-                x[k, l] += _log_cdf(y[0, 0, l] - y[1 + j, 0, l] - mode[l] - points[k])
-        for l in range(_LANES):
-            largest[l] = max(largest[l], x[k, l])
+        # The rule is for a standard normal at the mode: what is left of the density at 0 goes into the integrand.
+        term = log_weights[k] - points[k] * mode - _HALF * mode * mode
+        for j in range(1, 1 + others):
+            term += _log_cdf(winner - _get(y, j) - mode - points[k])
+        _put(terms, k, term)
+        largest = _larger(largest, term)
     for k in range(nodes):
-        for l in range(_LANES):
-            x[k, l] = _exp(x[k, l] - largest[l])
-            total[l] += x[k, l]
-    for l in range(_LANES):
-        value[l] += largest[l] + _log(total[l])
-    for j in range(others):
-        for l in range(_LANES):
-            exponent[0, l] = _ZERO
+        term = _exp(_get(terms, k) - largest)
+        _put(terms, k, term)
+        total += term
+    for j in range(1, 1 + others):
+        change = _in_all(_ZERO)
         for k in range(nodes):
-            for l in range(_LANES):
-                z = y[0, 0, l] - y[1 + j, 0, l] - mode[l] - points[k]
-                exponent[0, l] += x[k, l] / total[l] * _mills_ratio(z)
-        _push(slope, 0, 1 + j, _NOTHING, exponent)
+            change += _get(terms, k) / total * _mills_ratio(winner - _get(y, j) - mode - points[k])
+        _push(slope, 0, j, 0, change)
+    return largest + _log(total)
 
 
 @inlined
-def _room(offsets, kept, n_e, nodes):
+def _rooms(kept, n_e, nodes):
     """Scratch arrays that are large enough for every choice."""
-    columns, subsets, width = 1, 1, 1
+    most = 1
     for c in range(len(kept)):
-        size, k = offsets[c + 1] - offsets[c], kept[c]
-        columns = max(columns, size - 1, k * (k - 1) // 2)
-        if 1 < k < size:
-            at_once = _rejected_at_once(k, size - k)
-            columns, subsets, width = max(columns, k * at_once), max(subsets, 1 << k), max(width, at_once * (1 << k))
-    rows = max((nodes + 1) * n_e, 2 * n_e)
-    x = np.empty((rows, columns * LANES), dtype=np.float32)
-    row = np.empty((6, columns * LANES), dtype=np.float32)
-    products = np.empty(nodes * n_e * width * LANES, dtype=np.float32)
-    shares = np.empty(n_e * width * LANES, dtype=np.float32)
-    return x, np.empty_like(x), np.empty_like(x), row, products, shares
-
-
-@compiled
-def _rejected_at_once(kept, rejected):
-    """So many rejected options are looked at together: products of all subsets of the kept ones need memory for each."""
-    return max(1, min(rejected, 256 >> kept))
+        most = max(most, kept[c])
+    subsets = 1 << most
+    return (
+        np.empty(most * n_e * nodes * LANES, dtype=np.float32),
+        np.empty(most * n_e * nodes * LANES, dtype=np.float32),
+        np.empty(subsets * n_e * nodes * LANES, dtype=np.float32),
+        np.empty(subsets * n_e * LANES, dtype=np.float32),
+        np.empty(max(subsets, n_e) * LANES, dtype=np.float32),
+        np.empty(most * n_e * LANES, dtype=np.float32),
+        np.empty(most * LANES, dtype=np.float32),
+        np.empty(most * LANES, dtype=np.float32),
+    )
 
 
 @inlined
-def _one_choice(kind, y, kept, log_uniform, lapse, value, slope, points, weights, room):
-    """Log-probability (LANES,) of one choice, and its derivatives by ``y: (size, n_e, LANES)``; the kept options come first."""
-    x, exponent, tail, row, products, shares = room
-    size, n_e, nodes = y.shape[0], y.shape[1], len(points)
-    for l in range(_LANES):
-        value[l] = _ZERO
-    for i in range(size):
-        for d in range(n_e):
-            for l in range(_LANES):
-                slope[i, d, l] = _ZERO
+def _one_choice(kind, y, kept, log_uniform, lapse, slope, points, weights, rooms):
+    """Log-probability of one choice, and its derivatives by ``y: (size, n_e, LANES)``; the kept options come first."""
+    size, n_e = y.shape[0], y.shape[1]
+    value = _in_all(_ZERO)
+    for place in range(size * n_e):
+        _put(slope, place, _ZERO)
     if kind == 1:
-        _wins(y, value, slope, points, weights, x, exponent, row)
+        value = _wins(y, slope, points, weights, rooms[0])
     elif kept == 1:
-        _beaten_by_one(y, value, slope, x, exponent, tail, row)
+        for j in range(1, size):
+            value += _beaten_by_one(y, j, slope, rooms[0])
     else:
-        at_once, low = _rejected_at_once(kept, size - kept), kept
-        while low < size:
-            high = min(low + at_once, size)
-            shape, columns = 1 << kept, (high - low) * LANES
-            _beaten_by_some(
-                y,
-                kept,
-                low,
-                high,
-                value,
-                slope,
-                points,
-                weights,
-                x,
-                exponent,
-                tail,
-                row,
-                products[: shape * nodes * n_e * columns].reshape((shape, nodes * n_e, columns)),
-                shares[: shape * n_e * columns].reshape((shape, n_e, columns)),
-            )
-            low = high
-        _coexist(y, kept, value, slope, x, exponent, tail, row)
+        for j in range(kept, size):
+            value += _beaten_by_some(y, kept, j, slope, points, weights, rooms)
+        for i in range(kept):
+            for j in range(i + 1, kept):
+                value += _coexist(y, i, j, slope, rooms)
     if lapse > _ZERO:
-        attentive, slip = _log(_ONE - lapse), _log(lapse) + log_uniform
-        for l in range(_LANES):
-            p, q = value[l] + attentive, slip
-            most = max(p, q)
-            p_share, q_share = _exp(p - most), _exp(q - most)
-            value[l] = most + _log(p_share + q_share)
-            row[0, l] = p_share / (p_share + q_share)
-        for i in range(size):
-            for d in range(n_e):
-                for l in range(_LANES):
-                    slope[i, d, l] *= row[0, l]
+        attentive, slip = value + _log(_in_all(_ONE - lapse)), _log(_in_all(lapse)) + log_uniform
+        most = _larger(attentive, slip)
+        share, rest = _exp(attentive - most), _exp(slip - most)
+        value = most + _log(share + rest)
+        share = share / (share + rest)
+        for place in range(size * n_e):
+            _put(slope, place, _get(slope, place) * share)
+    return value
 
 
 _floats, _lanes2, _lanes3 = types.float32[::1], types.float32[:, ::1], types.float32[:, :, ::1]
@@ -591,33 +537,25 @@ def log_likelihoods(
     largest = 1
     for c in range(len(kept)):
         largest = max(largest, offsets[c + 1] - offsets[c])
-    room = _room(offsets, kept, n_e, len(points))
+    rooms = _rooms(kept, n_e, len(points))
     all_y = np.empty((largest, n_e, LANES), dtype=np.float32)
     all_slope = np.empty_like(all_y)
-    for d in range(n_e):
-        for i in range(m):
-            for l in range(_LANES):
-                gradient[d, i, l] = _ZERO
+    for place in range(n_e * m):
+        _put(gradient, place, _ZERO)
     for c in range(len(kept)):
         start, size, count = offsets[c], offsets[c + 1] - offsets[c], counts[c]
-        value = values[c]
         if count == _ZERO:
-            value[:] = _ZERO
+            _put(values, c, _ZERO)
             continue
         y, slope = all_y[:size], all_slope[:size]
         for i in range(size):
-            option = members[start + i]
             for d in range(n_e):
-                for l in range(_LANES):
-                    y[i, d, l] = latent[d, option, l]
-        _one_choice(kind, y, kept[c], log_uniform[c], lapse, value, slope, points, weights, room)
-        for l in range(_LANES):
-            value[l] *= count
+                _put(y, i * n_e + d, _get(latent, d * m + members[start + i]))
+        value = _one_choice(kind, y, kept[c], log_uniform[c], lapse, slope, points, weights, rooms)
+        _put(values, c, value * count)
         for i in range(size):
-            option = members[start + i]
             for d in range(n_e):
-                for l in range(_LANES):
-                    gradient[d, option, l] += count * slope[i, d, l]
+                _add(gradient, d * m + members[start + i], count * _get(slope, i * n_e + d))
 
 
 @entry(types.void(types.int32[::1], types.int64[::1], types.int64, types.float32, _lanes3, _lanes2))
@@ -644,94 +582,67 @@ def add_differences(members, offsets, begin, factor, gradient, hessian):
 
 
 @compiled
-def _subset_probabilities(y, table, points, weights, x, exponent, tail, products, terms):
-    """Theorem 1 for every kept set of one choice: ``table: (2^size, LANES)``, the row of the empty set being zero."""
+def _subset_probabilities(y, table, points, weights, distributions, products, terms):
+    """Theorem 1 for every kept set of one choice: ``table: (2^size, LANES)``, the row of the empty set being zero.
+
+    ``distributions: (size, n_e, nodes + 1)`` has those of ``z / sqrt 2`` first.
+    """
     size, n_e, nodes = y.shape[0], y.shape[1], len(points)
-    subsets = 1 << size
-    width = _unsigned(size) * _LANES
-    for code in range(subsets):
-        for l in range(_LANES):
-            table[code, l] = _ONE
-    for l in range(_LANES):
-        table[0, l] = _ZERO
+    subsets, rows = 1 << size, n_e * nodes
+    _put(table, 0, _ZERO)
+    for code in range(1, subsets):
+        _put(table, code, _ONE)
     for j in range(size):
         for i in range(size):
-            _difference(y, i, j, _unsigned(i) * _LANES, x)
+            can_win = _ZERO if i == j else _ONE
+            for d in range(n_e):
+                z, at = _get(y, i * n_e + d) - _get(y, j * n_e + d), (i * n_e + d) * (nodes + 1)
+                for k in range(nodes + 1):
+                    x = z * _SQRT_HALF if k == 0 else z - points[k - 1]
+                    small = _tail(x) * _exp(-_HALF * x * x)
+                    distribution = _below(x, _ZERO, small, _ONE - small)
+                    _put(distributions, at + k, distribution * can_win)
         for d in range(n_e):
             for k in range(nodes):
-                at, point = (k + 1) * n_e + d, points[k]
-                for n in range(width):
-                    x[at, n] = x[d, n] - point
-                    exponent[at, n] = -_HALF * x[at, n] * x[at, n]
-            for n in range(width):
-                x[d, n] *= _SQRT_HALF
-                exponent[d, n] = -_HALF * x[d, n] * x[d, n]
-        _tails_and_exponentials(x, exponent, tail, (nodes + 1) * n_e, width)
-        for r in range((nodes + 1) * n_e):
-            for n in range(width):
-                small = tail[r, n] * exponent[r, n]
-                tail[r, n] = small if x[r, n] < _ZERO else _ONE - small
-        # The option itself is never a winner.
-        own = _unsigned(j) * _LANES
-        for r in range((nodes + 1) * n_e):
-            for l in range(_LANES):
-                tail[r, own + l] = _ZERO
-        for k in range(nodes):
-            for d in range(n_e):
-                for l in range(_LANES):
-                    products[0, k * n_e + d, l] = weights[k]
+                _put(products, d * nodes + k, weights[k])
+        _put(terms, 0, _ZERO)
         for i in range(size):
-            bit, start = 1 << i, _unsigned(i) * _LANES
+            bit = 1 << i
             for code in range(bit):
-                for r in range(nodes * n_e):
-                    for l in range(_LANES):
-                        products[code + bit, r, l] = products[code, r, l] * tail[n_e + r, start + l]
-        for code in range(subsets):
-            members, last = 0, 0
-            for i in range(size):
-                if code >> i & 1:
-                    members += 1
-                    last = i
-            sign = _ONE if members % 2 == 1 else -_ONE
-            start = _unsigned(last) * _LANES
-            for l in range(_LANES):
-                terms[code, l] = _ZERO if members == 0 else sign
-            for d in range(n_e):
-                if members == 1:
-                    for l in range(_LANES):
-                        terms[code, l] *= tail[d, start + l]
-                    continue
-                for k in range(1, nodes):
-                    for l in range(_LANES):
-                        products[code, d, l] += products[code, k * n_e + d, l]
-                for l in range(_LANES):
-                    terms[code, l] *= products[code, d, l]
+                members = 1
+                for other in range(i):
+                    members += code >> other & 1
+                term = _in_all(_ONE if members % 2 == 1 else -_ONE)
+                for d in range(n_e):
+                    at, integral = (i * n_e + d) * (nodes + 1), _in_all(_ZERO)
+                    for k in range(nodes):
+                        product = _get(products, code * rows + d * nodes + k) * _get(distributions, at + 1 + k)
+                        _put(products, (code + bit) * rows + d * nodes + k, product)
+                        integral += product
+                    if code == 0:
+                        integral = _get(distributions, at)
+                    term *= integral
+                _put(terms, code + bit, term)
         for i in range(size):  # sums over all subsets, one option at a time
             bit = 1 << i
             for code in range(subsets):
                 if code & bit:
-                    for l in range(_LANES):
-                        terms[code, l] += terms[code - bit, l]
+                    _add(terms, code, _get(terms, code - bit))
         for code in range(subsets):
             if not code >> j & 1:
-                for l in range(_LANES):
-                    table[code, l] *= min(max(terms[code, l], _ZERO), _ONE)
+                beaten = _smaller(_larger(_get(terms, code), _ZERO), _ONE)
+                _put(table, code, _get(table, code) * beaten)
         for i in range(j + 1, size):
-            other = _unsigned(i) * _LANES
-            for l in range(_LANES):
-                terms[0, l] = _ONE
-                terms[1, l] = _ONE
+            wins, loses = _in_all(_ONE), _in_all(_ONE)
             for d in range(n_e):
-                for l in range(_LANES):
-                    terms[0, l] *= tail[d, other + l]
-                    terms[1, l] *= _ONE - tail[d, other + l]
-            for l in range(_LANES):
-                terms[0, l] = (_ONE - terms[0, l]) * (_ONE - terms[1, l])
+                distribution = _get(distributions, (i * n_e + d) * (nodes + 1))
+                wins *= distribution
+                loses *= _ONE - distribution
+            neither = (_ONE - wins) * (_ONE - loses)
             both = (1 << j) | (1 << i)
             for code in range(subsets):
                 if code & both == both:
-                    for l in range(_LANES):
-                        table[code, l] *= terms[0, l]
+                    _put(table, code, _get(table, code) * neither)
 
 
 @entry(types.void(_lanes3, types.int32[::1], types.int64[::1], types.int64, _floats, _floats, _lanes2), later=True)
@@ -740,34 +651,27 @@ def log_masses(latent, members, offsets, most, points, weights, masses):
 
     Sets of over ``most`` options have too many subsets: theirs counts as 1.
     """
-    n_e = latent.shape[0]
+    n_e, m = latent.shape[0], latent.shape[1]
     largest = 1
     for c in range(len(offsets) - 1):
         if offsets[c + 1] - offsets[c] <= most:
             largest = max(largest, offsets[c + 1] - offsets[c])
-    rows = (len(points) + 1) * n_e
-    x = np.empty((rows, largest * LANES), dtype=np.float32)
-    exponent, tail = np.empty_like(x), np.empty_like(x)
     all_y = np.empty((largest, n_e, LANES), dtype=np.float32)
-    table = np.empty((1 << largest, LANES), dtype=np.float32)
+    distributions = np.empty(largest * n_e * (len(points) + 1) * LANES, dtype=np.float32)
+    table = np.empty((1 << largest) * LANES, dtype=np.float32)
     terms = np.empty_like(table)
-    products = np.empty((1 << largest, len(points) * n_e, LANES), dtype=np.float32)
+    products = np.empty((1 << largest) * len(points) * n_e * LANES, dtype=np.float32)
     for c in range(len(offsets) - 1):
         start, size = offsets[c], offsets[c + 1] - offsets[c]
         if size > most:
-            masses[c, :] = _ZERO
+            _put(masses, c, _ZERO)
             continue
         y = all_y[:size]
         for i in range(size):
-            option = members[start + i]
             for d in range(n_e):
-                for l in range(_LANES):
-                    y[i, d, l] = latent[d, option, l]
-        _subset_probabilities(y, table, points, weights, x, exponent, tail, products, terms)
-        for l in range(_LANES):
-            masses[c, l] = _ZERO
+                _put(y, i * n_e + d, _get(latent, d * m + members[start + i]))
+        _subset_probabilities(y, table, points, weights, distributions, products, terms)
+        mass = _in_all(_ZERO)
         for code in range(1, 1 << size):
-            for l in range(_LANES):
-                masses[c, l] += table[code, l]
-        for l in range(_LANES):
-            masses[c, l] = _log(max(masses[c, l], _TINY))
+            mass += _get(table, code)
+        _put(masses, c, _log(mass))

@@ -81,26 +81,26 @@ def precision_at(likelihood: Likelihood, prior: Whitened, *points: Array) -> Sin
     return flat
 
 
-def precision_factor(precision: Singles) -> Singles:
-    """Lower Cholesky factor of the precision, its eigenvalues raised to the least one allowed where they are below."""
-    factor = _factor(precision, 0.0)
-    if factor is None:
-        values, vectors = eigh(precision, check_finite=False)
-        raised = (vectors * np.maximum(values, _LEAST_PRECISION)) @ vectors.T
-        factor, _ = spotrf(raised, lower=1, clean=1)
-    return factor
+def precision_factor(precision: Singles, factor: Singles | None = None) -> Singles:
+    """Lower Cholesky factor of the precision, its eigenvalues raised to the least one allowed where they are below.
+
+    ``factor`` is that of the precision as it is, where it is known.
+    """
+    if _factor(precision, -_LEAST_PRECISION) is None:
+        values, vectors = eigh(precision, subset_by_value=(-np.inf, _LEAST_PRECISION), check_finite=False)
+        raised = precision + (vectors * (_LEAST_PRECISION - values)) @ vectors.T
+        # Rounding may leave an eigenvalue a trifle too low, which does no harm.
+        return _newton_factor(raised)[0]
+    return _newton_factor(precision)[0] if factor is None else factor
 
 
 def _factor(precision: Singles, shift: float) -> Singles | None:
-    """Cholesky factor of the precision with a shifted diagonal; None if an eigenvalue of it is below the least one allowed."""
-    diagonal = np.diag_indices(len(precision))
+    """Cholesky factor of the precision with a shifted diagonal; None if it is not positive definite."""
     shifted = precision.copy()
-    shifted[diagonal] += shift - _LEAST_PRECISION
-    if spotrf(shifted, lower=1, overwrite_a=0)[1] != 0:
-        return None
-    shifted[diagonal] += _LEAST_PRECISION
-    factor, _ = spotrf(shifted, lower=1, clean=1)
-    return np.asarray(factor)
+    shifted[np.diag_indices(len(shifted))] += shift
+    # The matrix is symmetric: its transpose is in the order that LAPACK works in, and needs no copy.
+    factor, failed = spotrf(shifted.T, lower=1, clean=1, overwrite_a=1)
+    return None if failed else np.asarray(factor)
 
 
 def _newton_factor(precision: Singles) -> tuple[Singles, bool]:
@@ -140,7 +140,7 @@ def climb(likelihood: Likelihood, prior: Whitened, v: Array, factor: Singles | N
         # Near a saddle a shifted curvature promises little, too.
         near = _ENOUGH if shifted else _NEAR
         if factor is not None and found > 0 and (found == most or first_gain < near):
-            return Mode(v, height, precision_factor(precision) if shifted else factor, gain)
+            return Mode(v, height, precision_factor(precision, None if shifted else factor), gain)
         precision = precision_at(likelihood, prior, v)
         factor, shifted = _newton_factor(precision)
         found += 1
@@ -148,8 +148,10 @@ def climb(likelihood: Likelihood, prior: Whitened, v: Array, factor: Singles | N
 
 def covariance_of(factor: Singles) -> Singles:
     """The inverse of the precision with that lower Cholesky factor."""
-    inverse, _ = spotri(factor, lower=1)
-    return np.asarray(np.tril(inverse) + np.tril(inverse, -1).T)
+    lower, _ = spotri(factor, lower=1)  # nothing above the diagonal, as in the factor
+    inverse = lower + lower.T
+    inverse[np.diag_indices(len(inverse))] *= 0.5
+    return np.asarray(inverse)
 
 
 def log_determinant(factor: Singles) -> float:

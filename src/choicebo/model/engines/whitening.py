@@ -67,7 +67,7 @@ class Whitened:
         ``outer: (n_e, m, n_e, m)`` is the derivative by the whitened values times these values, ``(dp / dv) v^T``, averaged over
         whatever the result is to be averaged over.
         """
-        spec, n_e = self.spec, len(outer)
+        spec, (n_e, m) = self.spec, outer.shape[:2]
         own = np.stack([outer[d, :, d] for d in range(n_e)])
         by_lengthscale = covariance.factors_gradient(
             spec.kernel, spec.nugget, self.squared, self.hyper.log_lengthscale, self.found, own
@@ -76,11 +76,12 @@ class Whitened:
         by_parts = np.diag(np.trace(own, axis1=1, axis2=2).astype(np.float64))
         if not spec.correlated:
             return Hyperparameters(by_lengthscale, np.diag(by_parts), np.zeros((n_e, n_e)))
+        all_factors = np.concatenate(list(self.factors), axis=1)
         for d in range(n_e):
+            across = solve_triangular(self.factors[d], all_factors, lower=True, check_finite=False)
             for e in range(n_e):
                 if d != e:
-                    across = solve_triangular(self.found.lower[d], self.found.lower[e], lower=True, check_finite=False)
-                    by_parts[d, e] = (across * outer[d, :, e]).sum()
+                    by_parts[d, e] = np.vdot(across[:, e * m : (e + 1) * m], outer[d, :, e])
         by_mixing = np.asarray(np.linalg.solve(covariance.mixing(self.hyper).T, by_parts), dtype=np.float64)
         return Hyperparameters(by_lengthscale, *covariance.mixing_gradient(self.hyper, by_mixing))
 
