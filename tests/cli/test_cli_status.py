@@ -11,7 +11,7 @@ from cli_helpers import QUICK, SPACE
 from choicebo.cli import waiting
 from choicebo.model import compiling
 from choicebo.study import Study
-from choicebo.study.study_file import Show
+from choicebo.study.definition import Show
 
 
 def test_status_shows_answers_objectives_the_pareto_set_and_advice(run, answered):
