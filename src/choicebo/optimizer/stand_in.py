@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from choicebo.acquisition.propose import Proposal
 from choicebo.acquisition.space_filling import spread_options
 from choicebo.space import Searchable
+from choicebo.space.points import distinct, point_keys, rows_in
 
 Array = NDArray[np.float64]
 
@@ -37,10 +38,8 @@ def stand_in_options(
     fresh, again = spread.points[spread.new], spread.points[~spread.new]
     new = min(new_count, len(fresh))
     known = kept_points(answers, aside)[: size - new]
-    listed = {point.tobytes(): point for point in [*fresh[:new], *known, *fresh[new:], *again]}
-    points = np.array(list(listed.values())[:size])
-    unseen = {point.tobytes() for point in fresh}
-    is_new = np.array([point.tobytes() in unseen for point in points])
+    points = distinct(np.array([*fresh[:new], *known, *fresh[new:], *again]))[0][:size]
+    is_new = rows_in(fresh, points) >= 0
     if not is_new.any():
         return Proposal(points, is_new, STRATEGY, f"{_MEANWHILE} some options that were shown before.")
     beside = ", beside some that were kept" if len(known) else ""
@@ -49,12 +48,11 @@ def stand_in_options(
 
 def kept_points(answers: Sequence[tuple[Array, tuple[int, ...]]], aside: Array) -> list[Array]:
     """Points that were kept when last shown: those shown least often first, so that they get compared, then the latest."""
-    hidden = {point.tobytes() for point in aside}
+    hidden = set(point_keys(aside))
     times: dict[bytes, int] = {}
     latest: dict[bytes, tuple[int, bool, Array]] = {}
     for at, (points, kept) in enumerate(answers):
-        for position, point in enumerate(points):
-            key = point.tobytes()
+        for position, (key, point) in enumerate(zip(point_keys(points), points, strict=True)):
             times[key] = times.get(key, 0) + 1
             latest[key] = (at, position in kept, point)
     found = [key for key, (_, was_kept, _) in latest.items() if was_kept and key not in hidden]

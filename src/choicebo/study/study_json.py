@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from choicebo.errors import ChoiceboError, DataError
+from choicebo.errors import DataError
 from choicebo.history import Event
 from choicebo.history.event_json import EventRecord, Strict, checked_state, from_record, to_record, validated
 from choicebo.study.definition import StudyDefinition
@@ -53,12 +53,7 @@ def loads(text: str) -> tuple[StudyDefinition, list[str], list[Event]]:
             "update choicebo."
         )
     record = validated(StudyRecord, document)
-    try:
-        what = StudyDefinition.of(record.study)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        if isinstance(error, ChoiceboError):
-            raise
-        raise DataError(f"study: its record is incomplete or malformed ({error!r}).") from None
+    what = StudyDefinition.of(record.study)
     if len(set(record.raters)) < len(record.raters):
         raise DataError(f"raters: {record.raters} names somebody twice.")
     events = from_record(document, what.space, record.raters)

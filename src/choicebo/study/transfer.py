@@ -181,19 +181,5 @@ def _check_header(space: Space | Catalogue, header: Sequence[str]) -> None:
 
 def _side(space: Space | Catalogue, row: Mapping[str, str], side: str) -> Any:
     if isinstance(space, Catalogue):
-        text = row[side]
-        return next((key for key in space.keys if str(key) == text), text)
-    return {p.name: _value(space, p.name, row[f"{side}.{p.name}"]) for p in space.parameters}
-
-
-def _value(space: Space, name: str, text: str) -> Any:
-    """A cell as the parameter has it: one of its values by its text, else a number."""
-    parameter = next(p for p in space.parameters if p.name == name)
-    for value in getattr(parameter, "values", ()):
-        if str(value) == text:
-            return value
-    try:
-        number = float(text)
-    except ValueError:
-        return text
-    return int(number) if number.is_integer() else number
+        return space.parse(row[side])
+    return {p.name: p.parse(row[f"{side}.{p.name}"]) for p in space.parameters}
