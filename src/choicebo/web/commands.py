@@ -63,6 +63,9 @@ def serve(
             help="How long anybody waits for the model before a question without it is asked; 0: as long as it takes.",
         ),
     ] = 4.0,
+    cluster: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Compute on the workers of this Dask scheduler, tcp://host:port.")
+    ] = None,
 ) -> None:
     """Answer questions in a browser: choose, see the result and the history, set up studies, invite others.
 
@@ -85,7 +88,12 @@ def serve(
 
     settings = ServerSettings(study, host, port, token, workers, share_result, images, patience)
     compiling.start()  # the first questions need no model, so that nobody waits for it
-    app = create_app(replace(settings, url=_address(study)))
+    pool = None
+    if cluster is not None:
+        from choicebo.serving import pool as pools
+
+        pool = pools.cluster(cluster)
+    app = create_app(replace(settings, url=_address(study)), pool)
     app.state.server.list()  # a database that cannot be read is an error now, not in the browser
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
     config = uvicorn.Config(
