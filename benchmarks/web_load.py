@@ -8,8 +8,7 @@ Each rater asks, thinks for a while, answers, and asks again, over HTTP, as the 
 that pull apart, with a little noise, so that their answers are as foreseeable as those of a person. Times are from sending
 the answer to having the next question. The server is a process of its own, started as ``choicebo serve`` starts it.
 
-Of the questions that take a model, ``there_already_share`` were prepared when their answer had come in: looked up in the
-database, between storing the answer and asking. ``stand_in_share`` were asked without the model, because it took too long.
+Of the questions that take a model, ``stand_in_share`` were asked without it, because it took too long.
 An empty folder in NUMBA_CACHE_DIR shows a machine on which nothing is compiled yet.
 """
 
@@ -76,9 +75,8 @@ def main() -> None:
         "next_question_p95_s": round(waits[int(0.95 * len(waits))], 3),
         "next_question_max_s": round(waits[-1], 3),
         "answer_stored_median_s": round(statistics.median(seen.tells), 3),
-        "questions_with_a_model": len(seen.there_already),
-        "there_already_share": round(statistics.mean(seen.there_already), 3) if seen.there_already else None,
-        "stand_in_share": round(seen.stand_ins / len(seen.there_already), 3) if seen.there_already else None,
+        "questions_with_a_model": seen.with_model,
+        "stand_in_share": round(seen.stand_ins / seen.with_model, 3) if seen.with_model else None,
         "total_s": round(seen.seconds, 1),
         "cores": os.cpu_count(),
         "load_average_after": os.getloadavg()[0],
@@ -145,8 +143,8 @@ class Seen:
 
     waits: list[float] = field(default_factory=list)
     tells: list[float] = field(default_factory=list)
-    there_already: list[bool] = field(default_factory=list)
-    """For each question that takes a model, whether it was prepared."""
+    with_model: int = 0
+    """How many questions took a model."""
     stand_ins: int = 0
     failures: int = 0
     seconds: float = 0.0
@@ -185,7 +183,7 @@ def _run(url: str, address: str, links: list[tuple[str, str]], given: argparse.N
                 begun = time.perf_counter()
                 told = tell(asked["number"], _keep(asked, chance))
                 took = time.perf_counter() - begun
-                takes_a_model, there = record.needs_model(name), record.is_ready(name)
+                takes_a_model = record.needs_model(name)
                 begun = time.perf_counter()
                 asked = ask()
                 with lock:
@@ -193,7 +191,7 @@ def _run(url: str, address: str, links: list[tuple[str, str]], given: argparse.N
                     seen.tells.append(took)
                     seen.waits.append(took + time.perf_counter() - begun)
                     if takes_a_model:
-                        seen.there_already.append(there)
+                        seen.with_model += 1
                         seen.stand_ins += asked["strategy"] == "stand-in"
 
     begun = time.perf_counter()

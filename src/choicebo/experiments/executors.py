@@ -19,15 +19,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from choicebo._runtime import limit_blas_threads, one_blas_thread, threads
-from choicebo.errors import ChoiceboError, InvalidInput
+from choicebo.errors import ChoiceboError
 from choicebo.experiments.trials import Trial
+from choicebo.serving.pool import Cluster
 
 Work = Callable[[Trial], dict[str, Any]]
 """What turns a trial into its result, as JSON values. It must be picklable unless all runs in this process."""
 
 Outcomes = Generator["Outcome", None, None]
 
-_PATIENCE = "30s"
 _MOST_POOLS = 3
 """So often processes are started, the first time and after one of them was killed."""
 
@@ -61,7 +61,7 @@ def outcomes(work: Work, trials: Sequence[Trial], jobs: int = 1, cluster: str | 
     missing = list(trials)
     for pools_left in reversed(range(_MOST_POOLS)):
         lost = []
-        with _processes(jobs) if cluster is None else _cluster(cluster) as executor:
+        with _processes(jobs) if cluster is None else Cluster(cluster) as executor:
             with _ctrl_c_ignored():  # worker processes start with the first trials
                 futures = {executor.submit(attempt, work, trial): trial for trial in missing}
             for future in as_completed(futures):
@@ -121,31 +121,6 @@ def _end_with_the_runner() -> None:
     assert runner is not None
     runner.join()
     os._exit(1)
-
-
-@contextmanager
-def _cluster(address: str) -> Iterator[Executor]:
-    """The workers of a dask scheduler."""
-    try:
-        import distributed
-    except ImportError:
-        raise InvalidInput(
-            "A cluster was asked for, but dask.distributed is not installed; "
-            "install it with pip install 'choicebo[dask]', or use --jobs on this machine."
-        ) from None
-    try:
-        client = distributed.Client(address, timeout=_PATIENCE, set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise InvalidInput(
-            f"No dask scheduler answers at {address!r} ({error}); start one with `dask scheduler` "
-            "and give its address, for example tcp://127.0.0.1:8786."
-        ) from None
-    with client:
-        executor = client.get_executor(pure=False)
-        try:
-            yield executor
-        finally:
-            executor.shutdown(wait=False)
 
 
 @contextmanager

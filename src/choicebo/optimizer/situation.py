@@ -88,7 +88,7 @@ class Situation:
             listed.append(self.settings.baseline)
         return listed, (listed.index(self.settings.baseline),)
 
-    @property
+    @cached_property
     def n_answers(self) -> int:
         """How many answers there are to learn from."""
         return sum(event.kind in ("answer", "addition") for event in self.events)
@@ -112,7 +112,13 @@ class Situation:
         """The first so many answers as data for a model."""
         if self.data is not None and answers == self.n_answers:
             return self.data
-        return self._gathered(answers)
+        if answers not in self._beginnings:
+            self._beginnings[answers] = self._gathered(answers)
+        return self._beginnings[answers]
+
+    @cached_property
+    def _beginnings(self) -> dict[int, ChoiceData]:
+        return {}
 
     def _gathered(self, answers: int) -> ChoiceData:
         chosen = self.choices[:answers]

@@ -23,7 +23,8 @@ log = logging.getLogger("choicebo.serving")
 
 _POLITENESS = 5
 """By how much the processes stand back for the server itself (``os.nice``)."""
-_CLUSTER_SECONDS = 10
+_CLUSTER_SECONDS = 30
+"""For which a scheduler is waited for."""
 
 
 class LocalPool(Executor):
@@ -75,18 +76,32 @@ class LocalPool(Executor):
         pool.shutdown(wait=wait, cancel_futures=cancel_futures)
 
 
-def cluster(address: str) -> Executor:
+class Cluster(Executor):
     """The workers of a Dask scheduler, such as ``tcp://host:8786``."""
-    try:
-        from distributed import Client
-    except ImportError:
-        raise InvalidInput("A cluster needs Dask: pip install 'choicebo[dask]'.") from None
-    try:
-        client = Client(address, timeout=_CLUSTER_SECONDS)
-    except (OSError, ValueError) as error:
-        raise InvalidInput(f"There is no Dask scheduler at {address!r}: {error}.") from None
-    found: Executor = client.get_executor(pure=False)
-    return found
+
+    def __init__(self, address: str) -> None:
+        try:
+            import distributed
+        except ImportError:
+            raise InvalidInput("A cluster needs dask.distributed: pip install 'choicebo[dask]'.") from None
+        try:
+            self._client = distributed.Client(address, timeout=_CLUSTER_SECONDS, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise InvalidInput(
+                f"No dask scheduler answers at {address!r} ({error}); start one with `dask scheduler` and give its address, "
+                "for example tcp://127.0.0.1:8786."
+            ) from None
+        self._executor = self._client.get_executor(pure=False)
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Compute ``fn(*args)`` on one of the workers."""
+        found: Future[T] = self._executor.submit(fn, *args, **kwargs)
+        return found
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Leave the cluster; what is under way there ends."""
+        self._executor.shutdown(wait=False)
+        self._client.close()
 
 
 def _begin() -> None:

@@ -76,13 +76,7 @@ class Scheduler:
 
         What goes wrong in computing it is raised.
         """
-        found = study.open_question(rater)
-        if found is not None:
-            return found
-        try:
-            return self.begin_question(study, rater).result(timeout=wait)
-        except TimeoutError:
-            return None
+        return study.open_question(rater) or self.within(wait, self.begin_question(study, rater))
 
     def begin_question(self, study: Study, rater: str) -> Future[Question]:
         """The rater's next question, in the background: the model's, or after a while one that stands in for it."""

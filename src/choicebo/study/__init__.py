@@ -10,7 +10,7 @@ from choicebo.errors import (
     UnknownRaterError,
 )
 from choicebo.history import OWNER, Answer, Question
-from choicebo.study.records import Rater, StudyInfo
+from choicebo.study.records import Rater, Standing, StudyInfo
 from choicebo.study.schema import upgrade
 from choicebo.study.status import Status, Surprise
 from choicebo.study.storage import Storage
@@ -32,6 +32,7 @@ __all__ = [
     "Question",
     "Rater",
     "SchemaVersionError",
+    "Standing",
     "Status",
     "Storage",
     "StorageError",

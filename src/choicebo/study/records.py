@@ -4,6 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
+
+from choicebo.history import Answer, Question
+
+
+class Standing(NamedTuple):
+    """Where a rater stands."""
+
+    question: Question | None
+    """The earliest one that is open to them."""
+    answers: int
+    """How many of theirs count."""
+    latest: Answer | None
+    """What undo would take back."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from choicebo.study.asking import Asking
 from choicebo.study.definition import QUESTION, Show, StudyDefinition
 from choicebo.study.event_store import EventStore, now
 from choicebo.study.posterior_store import PosteriorStore
-from choicebo.study.records import Rater, StudyInfo
+from choicebo.study.records import Rater, Standing, StudyInfo
 from choicebo.study.status import Status, describe
 from choicebo.study.storage import Storage
 from choicebo.study.study_file import read
@@ -295,10 +295,16 @@ class Study:
 
     def open_question(self, rater: str | None = None) -> Question | None:
         """What :meth:`ask` returns if it need not compute a new question; else None."""
+        return self.standing(rater).question
+
+    def standing(self, rater: str | None = None) -> Standing:
+        """Where a rater stands, at one moment."""
         name = self._events.rater(rater)
         with self._events.reading() as state:
-            waiting = state.open_questions(name)
-        return waiting[0] if waiting else None
+            latest = [state.answer(act) for act in state.latest_acts(name)]
+            return Standing(
+                next(iter(state.open_questions(name)), None), state.n_answers(name), latest[0] if latest else None
+            )
 
     def is_ready(self, rater: str | None = None) -> bool:
         """Whether :meth:`ask` would return at once."""

@@ -64,7 +64,8 @@ def serve(
         ),
     ] = 4.0,
     cluster: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Compute on the workers of this Dask scheduler, tcp://host:port.")
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Compute on the workers of this Dask scheduler, tcp://host:port."),
     ] = None,
 ) -> None:
     """Answer questions in a browser: choose, see the result and the history, set up studies, invite others.
@@ -90,9 +91,9 @@ def serve(
     compiling.start()  # the first questions need no model, so that nobody waits for it
     pool = None
     if cluster is not None:
-        from choicebo.serving import pool as pools
+        from choicebo.serving.pool import Cluster
 
-        pool = pools.cluster(cluster)
+        pool = Cluster(cluster)
     app = create_app(replace(settings, url=_address(study)), pool)
     app.state.server.list()  # a database that cannot be read is an error now, not in the browser
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)

@@ -13,8 +13,9 @@ from starlette.responses import FileResponse, Response
 
 from choicebo.errors import InvalidInput
 from choicebo.formatting import counted
+from choicebo.serving.scheduler import BEFORE_THINKING
 from choicebo.space import Option
-from choicebo.study import AlreadyAnsweredError, Question, Study, StudyError
+from choicebo.study import AlreadyAnsweredError, Question, Standing, Study, StudyError
 from choicebo.web import events, pictures
 from choicebo.web.addresses import study_path
 from choicebo.web.context import (
@@ -85,7 +86,8 @@ def undo(request: Request, sitting: Sitting, form: Form) -> Response:
 
     The form names what it takes back, so that a form that is sent twice takes back one.
     """
-    if whole(text(form, "latest"), "latest") != _latest(sitting):
+    latest = sitting.study.standing(sitting.rater).latest
+    if whole(text(form, "latest"), "latest") != (0 if latest is None else latest.id):
         return _next(request, sitting, "")
     try:
         taken = sitting.study.undo(rater=sitting.rater)
@@ -144,28 +146,27 @@ def _next(request: Request, sitting: Seat, notice: str, kept: tuple[int, ...] = 
 
 def _stage(request: Request, sitting: Seat, notice: str = "", kept: tuple[int, ...] = ()) -> dict[str, Any]:
     study = sitting.study
-    found = server_of(request).scheduler.question(study, sitting.rater)
-    answers = study.count_answers(sitting.rater)
+    standing, scheduler = study.standing(sitting.rater), server_of(request).scheduler
+    found = standing.question or scheduler.within(BEFORE_THINKING, scheduler.begin_question(study, sitting.rater))
     return {
         "question": found,
-        "comparison": pictures.compared(study, _outline(sitting))
+        "comparison": pictures.compared(study, _outline(study, standing))
         if found is None
         else pictures.compared(study, found.options, found.new),
         "baseline": None if study.baseline is None else pictures.card(study, study.baseline),
         "kept": kept,
         "notice": NOTICES.get(notice, ""),
-        "answers": answers,
-        "progress": progress(answers),
-        "latest": _latest(sitting),
+        "answers": standing.answers,
+        "progress": progress(standing.answers),
+        "latest": 0 if standing.latest is None else standing.latest.id,
         "why": ["It is being computed from all answers so far."] if found is None else why(study, found),
     }
 
 
-def _outline(sitting: Seat) -> Sequence[Option]:
+def _outline(study: Study, standing: Standing) -> Sequence[Option]:
     """Options like those to come, so that the page has room for them while they are computed."""
-    study = sitting.study
-    for latest in study.latest(sitting.rater):
-        return latest.options
+    if standing.latest is not None:
+        return standing.latest.options
     return study.space.decode(study.space.sample(int(min(study.settings["query_size"], study.space.size)), seed=0))
 
 
@@ -191,11 +192,6 @@ def why(study: Study, question: Question) -> list[str]:
         found.append(f"The model behind it explains your answers so far by {objectives}.")
     found.append("The order is shuffled; it means nothing.")
     return found
-
-
-def _latest(sitting: Seat) -> int:
-    """The id of what undo would take back; 0 if there is nothing."""
-    return next((act.id for act in sitting.study.latest(sitting.rater)), 0)
 
 
 def _seconds(form: FormData) -> float | None:

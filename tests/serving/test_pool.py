@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import choicebo as cb
 from choicebo.__main__ import build_app
 from choicebo.errors import ConvergenceWarning
 from choicebo.model import compiling
@@ -20,12 +21,17 @@ from choicebo.web import commands
 from choicebo.web.server import Server
 from choicebo.web.server_settings import ServerSettings
 
-from .web_helpers import bread
+BREAD = {
+    "name": "bread",
+    "space": cb.Space([cb.Integer("minutes", 5, 40), cb.Categorical("flour", ["rye", "wheat", "spelt"])]),
+    "acquisition": "sobol",
+    "query_size": 4,
+}
 
 
 def test_a_killed_worker_costs_no_question(tmp_path: object) -> None:
     settings = ServerSettings(f"{tmp_path}/studies.db", workers=1)
-    Study.create(settings.url, **bread()).close()
+    Study.create(settings.url, **BREAD).close()
     server = Server(settings)
     try:
         study = server.study("bread")
@@ -55,7 +61,7 @@ def test_a_closed_pool_leaves_no_process_behind() -> None:
 
 def test_what_the_end_cuts_off_is_not_begun_again(tmp_path: Path) -> None:
     settings = ServerSettings(str(tmp_path / "studies.db"), workers=1, patience=0)
-    Study.create(settings.url, **bread()).close()
+    Study.create(settings.url, **BREAD).close()
     server = Server(settings)
     assert isinstance(server.scheduler.pool, LocalPool)
     server.scheduler.pool.submit(os.getpid).result(timeout=120)
@@ -114,3 +120,18 @@ def test_serve_lets_the_model_be_compiled_before_anybody_asks_for_it(
     result = CliRunner().invoke(build_app(), ["serve", str(tmp_path / "studies.db")])
     assert result.exit_code == 0, result.output
     assert happened == ["start", "serve"]
+
+
+def test_a_cluster_computes_the_question_that_this_machine_would(tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
+    given = {**BREAD, "acquisition": "default", "engine": "laplace", "latent_dim": 2, "initial_queries": 1}
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None) as there:
+        elsewhere = pools.Cluster(there.scheduler_address)
+        asked = []
+        for name, executor in (("here", None), ("there", elsewhere)):
+            with Study.create(tmp_path / f"{name}.db", executor=executor, **given) as study:
+                study.tell(study.ask(), [0])
+                asked.append(study.ask())
+        elsewhere.shutdown()
+    assert asked[0].latent_dim == 2
+    assert asked[0] == asked[1]
