@@ -208,6 +208,10 @@ class Choices:
 _ALL = (
     Method("default", "choicebo (default)", Choices),
     Method("default-1", "choicebo (default, one new option)", partial(Choices, new_per_query=1)),
+    *(
+        Method(name, f"choicebo, {name} alone", partial(Choices, acquisition=name))
+        for name in ("ehvi", "variation", "thompson", "scalarised_thompson", "information", "random")
+    ),
     Method("ucb", "choicebo, ucb", partial(Choices, acquisition="ucb", new_per_query=1)),
     Method(
         "paper",

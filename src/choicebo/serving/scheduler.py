@@ -171,5 +171,6 @@ class Scheduler:
 def _again_if_killed(work: Callable[[], T]) -> T:
     try:
         return work()
-    except BrokenProcessPool:  # a worker was killed, perhaps for want of memory; the pool starts another
+    except (BrokenProcessPool, CancelledError):
+        # A worker was killed, perhaps for want of memory, and the pool starts another; or the server ends, and says so.
         return work()
