@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 from choicebo.pareto import dominates, hypervolume, hypervolume_contributions, non_dominated
 
 
@@ -119,7 +119,7 @@ def test_infinite_objectives_can_be_compared() -> None:
     ],
 )
 def test_what_cannot_be_compared_is_refused(call: Any, words: str) -> None:
-    with pytest.raises(InvalidInput, match=words):
+    with pytest.raises(InvalidInputError, match=words):
         call()
 
 

@@ -3,7 +3,7 @@ import pytest
 
 from choicebo import plots
 from choicebo.choices import ChoiceData
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 from choicebo.model.covariance import Hyperparameters
 from choicebo.model.diagnostics import Diagnostics
 from choicebo.model.engines import ModelSpec
@@ -100,7 +100,7 @@ def test_any_input_can_be_on_the_axis_while_the_others_rest(posterior_of_two_inp
     ],
 )
 def test_wrong_arguments_are_named(posterior, wrong, message):
-    with pytest.raises(InvalidInput, match=message):
+    with pytest.raises(InvalidInputError, match=message):
         plots.latent_against_input(posterior, **wrong)
 
 

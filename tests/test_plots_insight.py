@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from choicebo import plots
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 from choicebo.insight import Calibration, Driver, Objective, Surprise
 from choicebo.model.dimension import DimensionRow, DimensionSelection
 
@@ -112,5 +112,5 @@ def test_the_reliability_curve_shows_how_many_options_each_bin_holds():
 
 def test_nothing_to_draw_is_refused():
     for picture in (plots.driver_bars, plots.effect_curves):
-        with pytest.raises(InvalidInput, match="no hidden objectives"):
+        with pytest.raises(InvalidInputError, match="no hidden objectives"):
             picture([])

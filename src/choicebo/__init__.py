@@ -31,7 +31,9 @@ _HOME = {
     "ConvergenceWarning": "choicebo.errors",
     "DataError": "choicebo.errors",
     "FitInterrupted": "choicebo.errors",
+    "FitInterruptedError": "choicebo.errors",
     "InvalidInput": "choicebo.errors",
+    "InvalidInputError": "choicebo.errors",
     "NumericalError": "choicebo.errors",
     "SpaceError": "choicebo.errors",
 }
@@ -45,14 +47,18 @@ if TYPE_CHECKING:
         ConvergenceWarning,
         DataError,
         FitInterrupted,
+        FitInterruptedError,
         InvalidInput,
+        InvalidInputError,
         NumericalError,
         SpaceError,
     )
+    from choicebo.history import Question
     from choicebo.model.dimension import select_latent_dim
     from choicebo.model.gp import ChoiceGP
     from choicebo.model.likelihood import choice_log_likelihood
     from choicebo.model.posterior import Posterior
+    from choicebo.optimizer import ChoiceOptimizer
     from choicebo.space import Catalogue, Categorical, Fixed, Integer, Ordinal, Real, Space
     from choicebo.study import Study
 

@@ -15,7 +15,7 @@ def build_app() -> typer.Typer:
     from choicebo.cli import commands as study_commands
     from choicebo.cli.root_command import create_app
     from choicebo.experiments import experiment_commands
-    from choicebo.web import commands as web_commands
+    from choicebo.web import serve_command as web_commands
 
     app = create_app()
     study_commands.add_to(app)

@@ -7,19 +7,19 @@ class ChoiceboError(Exception):
     """Base class of every error that choicebo raises on purpose."""
 
 
-class InvalidInput(ChoiceboError, ValueError):
+class InvalidInputError(ChoiceboError, ValueError):
     """The caller gave something that cannot be used; the message says what would be accepted."""
 
 
-class DataError(InvalidInput):
+class DataError(InvalidInputError):
     """Choices or options that contradict their own definition, or a file that cannot be read as such."""
 
 
-class SpaceError(InvalidInput):
+class SpaceError(InvalidInputError):
     """A space, parameter, constraint or catalogue that cannot be offered to anybody."""
 
 
-class StudyError(InvalidInput):
+class StudyError(InvalidInputError):
     """Something was asked of a study or a loop that it cannot do; the message says what it can."""
 
 
@@ -58,9 +58,14 @@ class NumericalError(ChoiceboError, ArithmeticError):
     """A computation failed although its input was valid; the message names a remedy."""
 
 
-class FitInterrupted(ChoiceboError):
+class FitInterruptedError(ChoiceboError):
     """A fit was stopped by its progress callback before it was complete."""
 
 
 class ConvergenceWarning(UserWarning):
     """The draws may not represent the posterior; the message names the remedy."""
+
+
+# As they were called in 0.1.
+InvalidInput = InvalidInputError
+FitInterrupted = FitInterruptedError

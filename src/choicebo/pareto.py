@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 
 MAX_OBJECTIVES = 31
 """The largest number of objectives for which moocore computes a hypervolume."""
@@ -22,7 +22,7 @@ def dominates(a: ArrayLike, b: ArrayLike) -> bool:
     first = _numbers(a, "a", ndim=1)
     second = _numbers(b, "b", ndim=1)
     if first.shape != second.shape:
-        raise InvalidInput(f"a has {first.size} objectives and b has {second.size}; give both the same objectives")
+        raise InvalidInputError(f"a has {first.size} objectives and b has {second.size}; give both the same objectives")
     return bool(np.all(first >= second) and np.any(first > second))
 
 
@@ -80,31 +80,31 @@ def _points_and_reference(values: ArrayLike, reference: ArrayLike) -> tuple[NDAr
     points = _numbers(values, "values", ndim=2)
     corner = _numbers(reference, "reference", ndim=1)
     if corner.size != points.shape[1]:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"reference has {corner.size} objectives, but values has {points.shape[1]}; give both the same"
         )
     if points.size and np.isposinf(points).any():
         row, column = np.argwhere(np.isposinf(points))[0]
-        raise InvalidInput(f"values[{row}, {column}] is infinite, and so is its volume; give finite values")
+        raise InvalidInputError(f"values[{row}, {column}] is infinite, and so is its volume; give finite values")
     if not np.isfinite(corner).all():
-        raise InvalidInput(f"reference is {corner.tolist()}; give a finite number for each objective")
+        raise InvalidInputError(f"reference is {corner.tolist()}; give a finite number for each objective")
     return points, corner
 
 
 def _numbers(given: ArrayLike, name: str, *, ndim: int) -> NDArray[np.float64]:
-    """Return a float array of one or two dimensions without NaN, or raise `InvalidInput`."""
+    """Return a float array of one or two dimensions without NaN, or raise `InvalidInputError`."""
     accepted = "(n, k): one row for each point" if ndim == 2 else "(k,)"
     try:
         array = np.asarray(given)
     except ValueError as error:
-        raise InvalidInput(f"{name} has rows of different lengths; give an array of shape {accepted}") from error
+        raise InvalidInputError(f"{name} has rows of different lengths; give an array of shape {accepted}") from error
     if array.dtype.kind not in "biuf":
-        raise InvalidInput(f"{name} is not numeric (dtype {array.dtype}); give numbers of shape {accepted}")
+        raise InvalidInputError(f"{name} is not numeric (dtype {array.dtype}); give numbers of shape {accepted}")
     if array.ndim != ndim:
-        raise InvalidInput(f"{name} has shape {array.shape}; give an array of shape {accepted}")
+        raise InvalidInputError(f"{name} has shape {array.shape}; give an array of shape {accepted}")
     if not 1 <= array.shape[-1] <= MAX_OBJECTIVES:
-        raise InvalidInput(f"{name} has {array.shape[-1]} objectives; give between 1 and {MAX_OBJECTIVES}")
+        raise InvalidInputError(f"{name} has {array.shape[-1]} objectives; give between 1 and {MAX_OBJECTIVES}")
     if np.isnan(array).any():
         where = ", ".join(str(position) for position in np.argwhere(np.isnan(array))[0])
-        raise InvalidInput(f"{name}[{where}] is NaN; leave out or fill in what is not known")
+        raise InvalidInputError(f"{name}[{where}] is NaN; leave out or fill in what is not known")
     return array.astype(np.float64)

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from choicebo.choices import Choice, ChoiceData, unit_scaled
-from choicebo.errors import DataError, InvalidInput
+from choicebo.errors import DataError, InvalidInputError
 
 # Choice
 
@@ -404,7 +404,7 @@ def test_bounds_that_do_not_fit_are_refused(bounds: Any, words: list[str]) -> No
 def test_data_errors_are_value_errors() -> None:
     with pytest.raises(ValueError, match="twice"):
         Choice((0, 0), (0,))
-    assert issubclass(DataError, InvalidInput)
+    assert issubclass(DataError, InvalidInputError)
 
 
 def test_choices_load_nothing_heavier_than_numpy() -> None:

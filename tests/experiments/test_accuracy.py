@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 from choicebo.experiments import accuracy_report
 from choicebo.experiments.accuracy import (
     choice_gp,
@@ -24,7 +24,7 @@ from choicebo.model.engines import Variational
 from choicebo.model.gp import ChoiceGP
 from choicebo.model.posterior import PREDICTION_RULES
 
-SMALL = ChoiceGP(engine=Variational(starts=1, rounds=4, draws=40))
+SMALL = ChoiceGP(engine=Variational(starts=1, rounds=4, num_samples=40))
 
 
 class KeepsTheFirst:
@@ -107,7 +107,7 @@ def test_the_orders_of_all_outputs_tell_more_than_choices(smooth_data):
 
 @pytest.mark.parametrize("fold", [-1, 5])
 def test_a_fold_that_does_not_exist_is_refused(smooth_data, fold):
-    with pytest.raises(InvalidInput, match="fold must be from 0 to 4"):
+    with pytest.raises(InvalidInputError, match="fold must be from 0 to 4"):
         real_ceiling(smooth_data, fold=fold)
 
 

@@ -12,7 +12,7 @@ from botorch.exceptions.errors import ModelFittingError
 from botorch.test_functions import multi_objective as published
 
 from choicebo.choices import ChoiceData
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 from choicebo.experiments import bench, bench_step, optimisation_trials
 from choicebo.experiments.accuracy import pareto_embedding, share_equal, toy_split
 from choicebo.experiments.baselines import embedding, oracles, pairwise
@@ -232,7 +232,7 @@ def test_the_network_learns_choices_that_depend_smoothly_on_the_inputs():
 
 def test_the_network_refuses_sets_of_several_sizes():
     data = ChoiceData(np.eye(3), [((0, 1), (0,)), ((0, 1, 2), (0,))])
-    with pytest.raises(InvalidInput, match=r"sizes \[2, 3\]"):
+    with pytest.raises(InvalidInputError, match=r"sizes \[2, 3\]"):
         embedding.fit(data)
 
 

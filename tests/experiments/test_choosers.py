@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 from choicebo.experiments.choosers import Chooser, pareto_choice, random_sets
 
 few_levels = st.integers(1, 3).flatmap(
@@ -41,7 +41,7 @@ def test_a_single_option_is_kept():
 
 @pytest.mark.parametrize("values", [[], [1.0, 2.0], [[]], [[np.nan, 1.0]]])
 def test_values_without_options_or_objectives_are_refused(values):
-    with pytest.raises(InvalidInput, match="one row per option"):
+    with pytest.raises(InvalidInputError, match="one row per option"):
         pareto_choice(values)
 
 
@@ -88,12 +88,12 @@ def test_the_same_generator_gives_the_same_answers():
 
 @pytest.mark.parametrize("settings", [{"noise": -1.0}, {"noise": np.nan}, {"lapse": 1.5}, {"lapse": -0.1}])
 def test_impossible_noise_and_lapse_are_refused(settings):
-    with pytest.raises(InvalidInput, match=next(iter(settings))):
+    with pytest.raises(InvalidInputError, match=next(iter(settings))):
         Chooser(np.asarray, **settings)
 
 
 def test_objectives_that_are_no_function_are_refused():
-    with pytest.raises(InvalidInput, match="give a function"):
+    with pytest.raises(InvalidInputError, match="give a function"):
         Chooser(np.zeros((3, 2)))
 
 
@@ -114,5 +114,5 @@ def test_no_random_sets_are_an_empty_table():
 
 @pytest.mark.parametrize(("n_options", "set_size", "n_sets"), [(4, 2, 7), (2, 3, 1), (5, 0, 1), (-1, 1, 1)])
 def test_more_sets_than_exist_are_refused(n_options, set_size, n_sets):
-    with pytest.raises(InvalidInput, match="ask for fewer sets"):
+    with pytest.raises(InvalidInputError, match="ask for fewer sets"):
         random_sets(n_options, set_size, n_sets, rng())

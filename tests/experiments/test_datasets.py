@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from choicebo.errors import DataError, InvalidInput
+from choicebo.errors import DataError, InvalidInputError
 from choicebo.experiments.choosers import pareto_choice
 from choicebo.experiments.datasets import (
     SOURCES,
@@ -79,7 +79,7 @@ def test_a_cell_that_is_no_number_is_an_error(tmp_path):
 
 
 def test_an_unknown_data_set_is_answered_with_the_known_ones(tmp_path):
-    with pytest.raises(InvalidInput, match=r"'iris'.*enb, jura, real-estate, slump"):
+    with pytest.raises(InvalidInputError, match=r"'iris'.*enb, jura, real-estate, slump"):
         real_data("iris", tmp_path)
 
 
@@ -139,7 +139,7 @@ def test_rows_with_too_few_different_options_are_refused():
 
 @pytest.mark.parametrize("settings", [{"n_folds": 1}, {"n_folds": 61}, {"n_choices": 0}, {"n_test": 0}])
 def test_impossible_folds_are_refused(settings):
-    with pytest.raises(InvalidInput, match=next(iter(settings))):
+    with pytest.raises(InvalidInputError, match=next(iter(settings))):
         next(iter(folds(table(), **({"n_choices": 5} | settings))))
 
 

@@ -4,7 +4,7 @@ import pytest
 from typer.testing import CliRunner
 
 from choicebo.__main__ import build_app
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 from choicebo.experiments import demo
 from choicebo.experiments.problems import problem
 from choicebo.model import compiling
@@ -49,7 +49,7 @@ def test_the_front_drawn_as_true_misses_less_than_half_a_percent_of_the_hypervol
 
 
 def test_no_answers_are_refused():
-    with pytest.raises(InvalidInput, match="at least 1"):
+    with pytest.raises(InvalidInputError, match="at least 1"):
         demo.run(0)
 
 

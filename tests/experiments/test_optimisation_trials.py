@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 from choicebo.experiments import methods, optimisation_trials
 from choicebo.experiments.choosers import pareto_choice
 from choicebo.experiments.methods import METHODS, Method, Sobol
@@ -118,7 +118,7 @@ def test_a_person_who_errs_gives_other_answers(spies, imperfection):
     "change", [{"problems": ("zdt9",)}, {"methods": ("luck",)}, {"methods": ()}, {"iterations": 0}]
 )
 def test_a_protocol_that_cannot_be_run_is_refused(change):
-    with pytest.raises(InvalidInput, match=r"choose|give at least one"):
+    with pytest.raises(InvalidInputError, match=r"choose|give at least one"):
         Protocol(**({"problems": ("zdt1",), "methods": ("sobol",), "iterations": 1, "repetitions": 1} | change))
 
 
@@ -133,7 +133,7 @@ def test_sobol_fills_the_cube_more_evenly_than_chance(spies):
 
 def test_without_botorch_its_methods_say_how_to_get_it(spies, monkeypatch):
     monkeypatch.setattr(methods.baselines, "installed", lambda: False)
-    with pytest.raises(InvalidInput, match=r"The method parego needs BoTorch.*choicebo\[botorch\]"):
+    with pytest.raises(InvalidInputError, match=r"The method parego needs BoTorch.*choicebo\[botorch\]"):
         optimisation_trials.run_trial(trial("parego"))
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 from choicebo.experiments.problems import PROBLEMS, problem, toy_1d, toy_2d
 
 
@@ -165,19 +165,19 @@ def test_a_fine_grid_comes_within_one_per_cent_of_the_front_from_below(name, low
 
 
 def test_an_unknown_problem_is_answered_with_the_known_ones():
-    with pytest.raises(InvalidInput, match=r"'zdt3'.*zdt1, zdt2"):
+    with pytest.raises(InvalidInputError, match=r"'zdt3'.*zdt1, zdt2"):
         problem("zdt3")
 
 
 @pytest.mark.parametrize("options", [[[0.5]], [0.5, 0.5], [[0.5, 1.5]], [[0.5, np.nan]]])
 def test_options_outside_the_unit_cube_are_refused(options):
-    with pytest.raises(InvalidInput, match="branin-currin"):
+    with pytest.raises(InvalidInputError, match="branin-currin"):
         problem("branin-currin").objectives(options)
 
 
 @pytest.mark.parametrize("values", [[1.0, 2.0], [[1.0]], [[1.0, np.inf]]])
 def test_values_that_are_no_objectives_are_refused(values):
-    with pytest.raises(InvalidInput, match="give finite objective values"):
+    with pytest.raises(InvalidInputError, match="give finite objective values"):
         problem("zdt1").log_hypervolume_difference(values)
 
 
@@ -189,5 +189,5 @@ def test_the_toy_functions_are_a_cosine_and_a_sine():
 
 @pytest.mark.parametrize("x", [[[0.0]], [4.6], [np.nan]])
 def test_the_toy_functions_refuse_what_is_not_on_their_line(x):
-    with pytest.raises(InvalidInput, match=r"\[-4\.5, 4\.5\]"):
+    with pytest.raises(InvalidInputError, match=r"\[-4\.5, 4\.5\]"):
         toy_2d(x)

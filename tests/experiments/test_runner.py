@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 from choicebo.experiments import optimisation_trials
 from choicebo.experiments.executors import outcomes
 from choicebo.experiments.progress import Forecast
@@ -154,7 +154,7 @@ def test_a_trial_that_fails_takes_no_other_along_and_is_tried_again(tmp_path, jo
 
 
 def test_a_grid_with_the_same_trial_twice_is_refused(tmp_path):
-    with pytest.raises(InvalidInput, match="two trials of the same name"):
+    with pytest.raises(InvalidInputError, match="two trials of the same name"):
         run([trial(0), trial(0)], square, ResultFile(tmp_path / "test.jsonl"))
 
 
@@ -247,7 +247,7 @@ def test_an_address_where_nobody_answers_is_said_to_be_one(monkeypatch):
     pytest.importorskip("distributed", reason="the extra dask is not installed")
     monkeypatch.setattr("choicebo.serving.pool._CLUSTER_SECONDS", 1)
     address = f"tcp://127.0.0.1:{free_port()}"
-    with pytest.raises(InvalidInput, match=f"No dask scheduler answers at '{address}'"):
+    with pytest.raises(InvalidInputError, match=f"No dask scheduler answers at '{address}'"):
         next(outcomes(square, [trial(0)], cluster=address))
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 from choicebo.experiments.choosers import pareto_choice
 from choicebo.experiments.oracle_gp import fit
 from choicebo.experiments.problems import toy_1d, toy_2d
@@ -96,10 +96,10 @@ def test_the_oracle_reaches_the_papers_accuracy():
 
 @pytest.mark.parametrize("settings", [{"n_choices": 0}, {"n_inputs": 0}, {"noise": -0.1}])
 def test_impossible_settings_are_refused(settings):
-    with pytest.raises(InvalidInput, match="toy_dataset was given"):
+    with pytest.raises(InvalidInputError, match="toy_dataset was given"):
         toy_dataset(**({"n_choices": 10} | settings))
 
 
 def test_more_sets_than_the_inputs_allow_are_refused():
-    with pytest.raises(InvalidInput, match="different sets"):
+    with pytest.raises(InvalidInputError, match="different sets"):
         toy_dataset(10, n_inputs=5)

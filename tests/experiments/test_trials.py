@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 from choicebo.experiments.trials import FinishedTrial, Trial, seed_of
 
 words = st.text("abcdefghij-0123456789", min_size=1, max_size=8)
@@ -40,5 +40,5 @@ def test_the_seed_of_a_trial_follows_from_its_name_alone():
 
 @pytest.mark.parametrize(("task", "repetition"), [("a/b", 0), ("", 0), ("a?b", 0), ("a", -1)])
 def test_a_name_that_could_be_taken_for_another_is_refused(task, repetition):
-    with pytest.raises(InvalidInput, match="give names without"):
+    with pytest.raises(InvalidInputError, match="give names without"):
         Trial("bo", task, "sobol", repetition)

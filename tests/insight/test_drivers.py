@@ -7,7 +7,7 @@ import pytest
 from insight_helpers import answers, believing, tastes
 
 import choicebo as cb
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 from choicebo.insight import drivers
 from choicebo.insight.alignment import aligned_orders, order_like, reordered
 
@@ -73,7 +73,7 @@ def test_a_category_is_told_by_its_best_value():
 
 def test_a_space_or_posterior_of_other_inputs_is_refused(bread_posterior):
     other = cb.Space([cb.Real("salt", 0, 1)])
-    with pytest.raises(InvalidInput, match="1 columns"):
+    with pytest.raises(InvalidInputError, match="1 columns"):
         drivers(bread_posterior, other)
 
 

@@ -8,7 +8,7 @@ from insight_helpers import answers, believing, believing_otherwise, tastes
 from scipy.special import ndtr
 
 import choicebo as cb
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 from choicebo.insight import calibration
 from choicebo.insight.calibration import reliability
 from choicebo.insight.held_out import Expectation, expectations
@@ -91,7 +91,7 @@ def test_few_answers_are_said_to_be_too_few(two_answers):
 
 
 def test_other_inputs_and_too_few_bins_are_refused(bread_posterior):
-    with pytest.raises(InvalidInput, match="1 inputs"):
+    with pytest.raises(InvalidInputError, match="1 inputs"):
         calibration(bread_posterior, cb.ChoiceData([[0.0], [1.0]], [((0, 1), (0,))]))
-    with pytest.raises(InvalidInput, match="bins"):
+    with pytest.raises(InvalidInputError, match="bins"):
         calibration(bread_posterior, bins=1)

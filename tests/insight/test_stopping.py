@@ -7,7 +7,7 @@ import pytest
 from insight_helpers import answers, believing
 
 from choicebo import pareto
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 from choicebo.insight import stop_advice
 from choicebo.insight.stopping import enough, missing_share, proposed_question, stay_probability
 
@@ -146,8 +146,8 @@ def test_the_proposed_question_pits_the_furthest_candidate_against_what_it_endan
 
 
 def test_bad_candidates_and_questions_are_refused(bread_posterior):
-    with pytest.raises(InvalidInput, match="candidates must have shape"):
+    with pytest.raises(InvalidInputError, match="candidates must have shape"):
         stop_advice(bread_posterior, [[0.5]])
     dim = bread_posterior.options.shape[1]
-    with pytest.raises(InvalidInput, match="question must have shape"):
+    with pytest.raises(InvalidInputError, match="question must have shape"):
         stop_advice(bread_posterior, np.zeros((2, dim)), question=np.zeros((1, dim)))

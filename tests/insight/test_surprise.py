@@ -5,7 +5,7 @@ import pytest
 from insight_helpers import believing, believing_otherwise, tastes
 
 import choicebo as cb
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 from choicebo.insight import surprises
 
 
@@ -41,7 +41,7 @@ def test_options_are_called_by_their_names(slipped):
     names = [f"loaf {i}" for i in range(posterior.data.n_options)]
     worst = surprises(posterior, names)[0]
     assert f"loaf {worst.option}" in worst.sentence
-    with pytest.raises(InvalidInput, match="labels must name"):
+    with pytest.raises(InvalidInputError, match="labels must name"):
         surprises(posterior, names[:-1])
 
 

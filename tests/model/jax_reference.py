@@ -148,7 +148,7 @@ def log_posterior(problem: Problem) -> Callable[[jax.Array], jax.Array]:
 
 
 def nuts(
-    log_density: Callable[[jax.Array], jax.Array], start: Any, draws: int, warm_up: int, chains: int, seed: int
+    log_density: Callable[[jax.Array], jax.Array], start: Any, draws: int, num_warmup: int, chains: int, seed: int
 ) -> Array:
     """Draws of blackjax's NUTS after its window adaptation, ``(chains, draws, *start.shape)``.
 
@@ -161,7 +161,7 @@ def nuts(
         key_start, key_adapt, key_draw = jax.random.split(key, 3)
         adaptation = blackjax.window_adaptation(blackjax.nuts, log_density)
         first = start + jax.random.normal(key_start, start.shape)
-        (state, settings), _ = adaptation.run(key_adapt, first, num_steps=warm_up)
+        (state, settings), _ = adaptation.run(key_adapt, first, num_steps=num_warmup)
         kernel = blackjax.nuts(log_density, **settings)
 
         def step(state: Any, key: jax.Array) -> tuple[Any, jax.Array]:

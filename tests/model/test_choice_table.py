@@ -69,5 +69,5 @@ def test_no_draws_give_an_empty_table():
 
 
 def test_a_set_with_too_many_subsets_is_refused():
-    with pytest.raises(cb.InvalidInput, match=f"at most {MAX_SET} options"):
+    with pytest.raises(cb.InvalidInputError, match=f"at most {MAX_SET} options"):
         choice_table(np.zeros((1, MAX_SET + 1, 1)))

@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 import choicebo as cb
-from choicebo.errors import FitInterrupted
+from choicebo.errors import FitInterruptedError
 from choicebo.model import compiling, jit, native
 
 SOURCE = Path(cb.__file__).parent
@@ -313,7 +313,7 @@ def test_a_fit_says_once_that_it_compiles(entry, caplog):
 
 def test_a_fit_can_be_interrupted_before_it_compiles(entry):
     data = cb.ChoiceData([[0.1], [0.9]], [cb.Choice((0, 1), (0,))])
-    with pytest.raises(FitInterrupted, match=compiling.MESSAGE):
+    with pytest.raises(FitInterruptedError, match=compiling.MESSAGE):
         cb.ChoiceGP(latent_dim=1, engine="laplace").fit(data, progress=lambda *_: False)
     assert entry.events == []
     compiling.prepare()

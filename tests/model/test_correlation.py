@@ -60,5 +60,5 @@ def test_joint_draws_have_the_covariance_of_the_mixed_parts():
 
 @pytest.mark.parametrize("given", [1, "yes", None])
 def test_correlated_is_true_or_false(given):
-    with pytest.raises(cb.InvalidInput, match="correlated must be True or False"):
+    with pytest.raises(cb.InvalidInputError, match="correlated must be True or False"):
         cb.ChoiceGP(correlated=given)

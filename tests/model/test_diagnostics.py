@@ -55,13 +55,13 @@ def test_one_in_fifty_trajectories_may_diverge():
     [
         (
             {"r_hat": 1.234},
-            ("the chains disagree (R-hat 1.23, wanted below 1.01): allow more draws (Hamiltonian(most_draws=...))",),
+            ("the chains disagree (R-hat 1.23, wanted below 1.01): allow more draws (Hamiltonian(max_samples=...))",),
         ),
         (
             {"engine": "ess", "effective_sample_size": 57.4},
             (
                 "only 57 effective draws of 640, wanted 400: "
-                "use engine='hmc', or more draws (Elliptical(thin=..., draws=...))",
+                "use engine='hmc', or more draws (Elliptical(thin=..., num_samples=...))",
             ),
         ),
         ({"engine": "own", "r_hat": 2.0}, ("the chains disagree (R-hat 2.00, wanted below 1.01): draw more",)),
@@ -78,8 +78,8 @@ def test_divergences_name_the_setting_to_change():
 
 def test_the_advice_can_be_followed():
     """Every setting that a problem names is one, and higher than the default where it says so."""
-    assert {"most_draws", "target_acceptance"} <= {field.name for field in dataclasses.fields(Hamiltonian)}
-    assert {"thin", "draws"} <= {field.name for field in dataclasses.fields(Elliptical)}
+    assert {"max_samples", "target_acceptance"} <= {field.name for field in dataclasses.fields(Hamiltonian)}
+    assert {"thin", "num_samples"} <= {field.name for field in dataclasses.fields(Elliptical)}
     (problem,) = but(divergences=100)
     advised = float(problem.partition("target_acceptance=")[2].rstrip(")"))
     assert Hamiltonian().target_acceptance < advised < 1.0
@@ -113,7 +113,7 @@ def choices():
 
 
 def test_poor_draws_are_a_visible_warning_that_names_the_remedy():
-    poor = Elliptical(draws=8, warm_up=0, thin=1)
+    poor = Elliptical(num_samples=8, num_warmup=0, thin=1)
     with pytest.warns(ConvergenceWarning, match="use engine='hmc'"):
         posterior = cb.ChoiceGP(engine=poor).fit(choices())
     assert posterior.diagnostics.problems
@@ -126,7 +126,7 @@ def test_an_engine_is_judged_by_what_it_watched():
     """The log-likelihood and the dominance margins, of the draws that a sampler returns."""
     from choicebo.model.convergence import margins
 
-    posterior = cb.ChoiceGP(engine=Elliptical(draws=30, warm_up=5, thin=2)).fit_silently(choices())
+    posterior = cb.ChoiceGP(engine=Elliptical(num_samples=30, num_warmup=5, thin=2)).fit_silently(choices())
     chains, draws = posterior.whitened.shape[:2]
     in_order = np.swapaxes(posterior.draws.latent.reshape(draws, chains, *posterior.draws.latent.shape[1:]), 0, 1)
     watched = np.concatenate([posterior.log_likelihood.sum(-1)[None], margins(np.swapaxes(in_order, 2, 3))])

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import choicebo as cb
-from choicebo.errors import FitInterrupted, InvalidInput
+from choicebo.errors import FitInterruptedError, InvalidInputError
 from choicebo.model import dimension, loo
 from choicebo.model.covariance import HyperPrior
 from choicebo.model.dimension import (
@@ -163,7 +163,7 @@ def test_a_selection_can_be_interrupted_anywhere():
         assert fractions == sorted(fractions)
         for moment in (0, len(seen) // 2, len(seen) - 1):
             left = iter(range(moment))
-            with pytest.raises(FitInterrupted):
+            with pytest.raises(FitInterruptedError):
                 run(lambda *_, left=left: next(left, None) is not None)
 
 
@@ -242,7 +242,7 @@ def test_too_few_answers_and_answers_that_reject_nothing_are_told_apart():
     few = person(two, n_choices=2)
     all_kept = cb.ChoiceData([[0.0], [0.5], [1.0]], [((0, 1), (0, 1)), ((1, 2), (1, 2)), ((0, 2), (0, 2))] * 2)
     for data, message in ((few, "2 given"), (all_kept, "keeps all options")):
-        with pytest.raises(InvalidInput, match=message):
+        with pytest.raises(InvalidInputError, match=message):
             select_latent_dim(data)
         decision = revise(data, 2)
         assert (decision.latent_dim, decision.changed, decision.posterior) == (2, False, None)
@@ -251,5 +251,5 @@ def test_too_few_answers_and_answers_that_reject_nothing_are_told_apart():
 
 @pytest.mark.parametrize(("max_dim", "data"), [(0, None), (True, None), (4, [[0.1]])])
 def test_wrong_arguments_are_refused(max_dim, data):
-    with pytest.raises(InvalidInput):
+    with pytest.raises(InvalidInputError):
         select_latent_dim(person(one) if data is None else data, max_dim=max_dim)

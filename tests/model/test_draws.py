@@ -34,9 +34,9 @@ def part_covariance(draws, d, A, B, *, own=True):
 
 def joint_covariance(draws, A, B, **settings):
     """Of all latent functions at the rows of ``A`` and ``B``: (a n_e, b n_e), options outside, dimensions inside."""
-    parts = np.stack([part_covariance(draws, d, A, B, **settings) for d in range(draws.n_e)])
+    parts = np.stack([part_covariance(draws, d, A, B, **settings) for d in range(draws.latent_dim)])
     mixed = np.einsum("dp,ep,pab->adbe", draws.mixing, draws.mixing, parts)
-    return mixed.reshape(len(A) * draws.n_e, len(B) * draws.n_e)
+    return mixed.reshape(len(A) * draws.latent_dim, len(B) * draws.latent_dim)
 
 
 def known_covariance(draws):
@@ -48,7 +48,7 @@ def known_covariance(draws):
 def conditional(draws, points):
     """Means (draws, n, n_e) and covariance (n n_e, n n_e) at unknown points, given the draws at the options."""
     solved = np.linalg.solve(known_covariance(draws), joint_covariance(draws, draws.X, points))
-    mean = (draws.latent.reshape(draws.count, -1) @ solved).reshape(draws.count, len(points), draws.n_e)
+    mean = (draws.latent.reshape(draws.count, -1) @ solved).reshape(draws.count, len(points), draws.latent_dim)
     covariance = joint_covariance(draws, points, points) - joint_covariance(draws, points, draws.X) @ solved
     return mean, covariance
 
@@ -56,7 +56,7 @@ def conditional(draws, points):
 def smooth_deviations(draws, points):
     """(n_e, n): standard deviations of the parts at new points, less what no inputs explain."""
     found = []
-    for d in range(draws.n_e):
+    for d in range(draws.latent_dim):
         K = part_covariance(draws, d, draws.X, draws.X) + JITTER * np.eye(len(draws.X))
         k = part_covariance(draws, d, draws.X, points)
         found.append(np.sqrt(np.maximum((1 - draws.nugget) ** 2 - (k * np.linalg.solve(K, k)).sum(0), 0.0)))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import choicebo as cb
-from choicebo.errors import FitInterrupted, InvalidInput
+from choicebo.errors import FitInterruptedError, InvalidInputError
 from choicebo.model.covariance import Hyperparameters, HyperPrior
 from choicebo.model.engines import (
     ENGINES,
@@ -211,7 +211,9 @@ class EngineContract:
                 calls.append(stage)
                 return len(calls) <= moment
 
-            with pytest.raises(FitInterrupted, match=f"interrupted by its progress callback during '{stages[moment]}'"):
+            with pytest.raises(
+                FitInterruptedError, match=f"interrupted by its progress callback during '{stages[moment]}'"
+            ):
                 fit(engine, small_problem(), progress=until)
             assert calls == stages[: moment + 1]
             assert not [thread for thread in threading.enumerate() if thread.name.startswith("choicebo")]
@@ -243,7 +245,7 @@ class TestElliptical(EngineContract):
 
     @pytest.fixture
     def engine(self):
-        return Elliptical(draws=50, warm_up=10, thin=5)
+        return Elliptical(num_samples=50, num_warmup=10, thin=5)
 
 
 class TestLaplace(EngineContract):
@@ -270,7 +272,7 @@ class TestFullRank(EngineContract):
         return Variational(covariance="full_rank")
 
 
-@pytest.mark.parametrize("sampler", [Hamiltonian(ENOUGH), Elliptical(draws=10, warm_up=2, thin=1)])
+@pytest.mark.parametrize("sampler", [Hamiltonian(ENOUGH), Elliptical(num_samples=10, num_warmup=2, thin=1)])
 @pytest.mark.parametrize("learner", [Laplace(), Variational()])
 def test_a_sampler_takes_its_hyperparameters_from_its_learner(sampler, learner):
     start = HyperPrior().centre(1, 2)
@@ -284,7 +286,7 @@ def test_a_sampler_takes_its_hyperparameters_from_its_learner(sampler, learner):
 def test_hmc_and_ess_agree_within_monte_carlo_error():
     known = Known(fit("laplace", small_problem()))
     hmc = fit(Hamiltonian(Limits(1.01, 4000.0), learner=known), small_problem())
-    ess = fit(Elliptical(draws=200, thin=10, learner=known), small_problem())
+    ess = fit(Elliptical(num_samples=200, thin=10, learner=known), small_problem())
     assert np.abs(probabilities(hmc) - probabilities(ess)).max() < 0.03
     X = np.linspace(0, 1, 7)[:, None]
     assert np.abs(hmc.pareto_probability(X, draws=640) - ess.pareto_probability(X, draws=3200)).max() < 0.08
@@ -363,7 +365,7 @@ def test_a_question_asks_less_of_its_draws_than_a_fit_on_its_own():
 
 
 def test_an_unknown_engine_is_refused_with_the_known_ones():
-    with pytest.raises(InvalidInput, match="'hmc', 'ess', 'vi', 'laplace'"):
+    with pytest.raises(InvalidInputError, match="'hmc', 'ess', 'vi', 'laplace'"):
         cb.ChoiceGP(engine="gibbs")
 
 
@@ -373,16 +375,16 @@ def test_an_unknown_engine_is_refused_with_the_known_ones():
         (Variational, {"covariance": "diagonal"}),
         (Variational, {"starts": 0}),
         (Variational, {"finalists": 0}),
-        (Variational, {"draws": 3}),
+        (Variational, {"num_samples": 3}),
         (Laplace, {"starts": 0}),
-        (Laplace, {"most_rounds": 0}),
+        (Laplace, {"max_rounds": 0}),
         (Elliptical, {"thin": 0}),
-        (Elliptical, {"draws": 3}),
-        (Elliptical, {"warm_up": -1}),
+        (Elliptical, {"num_samples": 3}),
+        (Elliptical, {"num_warmup": -1}),
         (Hamiltonian, {"groups": 0}),
-        (Hamiltonian, {"draws": 2}),
-        (Hamiltonian, {"warm_up": 3}),
-        (Hamiltonian, {"most_draws": 9}),
+        (Hamiltonian, {"num_samples": 2}),
+        (Hamiltonian, {"num_warmup": 3}),
+        (Hamiltonian, {"max_samples": 9}),
         (Hamiltonian, {"target_acceptance": 1.0}),
         (Hamiltonian, {"trajectory": 0.0}),
         (Hamiltonian, {"first_step_size": -1.0}),
@@ -390,5 +392,5 @@ def test_an_unknown_engine_is_refused_with_the_known_ones():
     ids=lambda given: str(given) if isinstance(given, dict) else given.__name__,
 )
 def test_settings_that_make_no_sense_are_refused(engine, settings):
-    with pytest.raises(InvalidInput):
+    with pytest.raises(InvalidInputError):
         engine(**settings)

@@ -172,7 +172,7 @@ def test_one_of_ten_options_agrees_with_the_closed_form():
 
 
 def test_more_than_twelve_kept_beside_a_rejected_option_are_refused():
-    with pytest.raises(cb.InvalidInput, match=r"choice 0 kept 13 options.*at most 12 kept.*smaller sets"):
+    with pytest.raises(cb.InvalidInputError, match=r"choice 0 kept 13 options.*at most 12 kept.*smaller sets"):
         cb.choice_log_likelihood(np.zeros((14, 2)), one_choice(14, range(13)))
 
 
@@ -315,7 +315,7 @@ def test_the_largest_set_can_be_normalised_and_a_larger_one_is_refused():
     latent = np.random.default_rng(3).normal(size=(MAX_SET + 1, 1))
     value = likelihood.normalised_log_likelihood(latent[:MAX_SET], one_choice(MAX_SET, [0, 1]))
     assert value < 0
-    with pytest.raises(cb.InvalidInput, match=f"at most {MAX_SET} options"):
+    with pytest.raises(cb.InvalidInputError, match=f"at most {MAX_SET} options"):
         likelihood.normalised_log_likelihood(latent, one_choice(MAX_SET + 1, [0, 1]))
 
 
@@ -328,51 +328,51 @@ def test_no_choices_give_no_normalised_values():
 
 @pytest.mark.parametrize("latent", [np.zeros((2, 1)), np.zeros(3), np.zeros((3, 0)), np.zeros((1, 3, 1)), 0.0])
 def test_latent_values_of_another_shape_are_refused(latent):
-    with pytest.raises(cb.InvalidInput, match=r"latent must have one row per option.*\(3, n_e\)"):
+    with pytest.raises(cb.InvalidInputError, match=r"latent must have one row per option.*\(3, n_e\)"):
         cb.choice_log_likelihood(latent, one_choice(3, [0]))
 
 
 @pytest.mark.parametrize("latent", [[["a"], ["b"], ["c"]], [[0.0], [0.0, 1.0], [0.0]]])
 def test_latent_values_that_are_no_numbers_are_refused(latent):
-    with pytest.raises(cb.InvalidInput, match="latent must be a numeric array"):
+    with pytest.raises(cb.InvalidInputError, match="latent must be a numeric array"):
         cb.choice_log_likelihood(latent, one_choice(3, [0]))
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("function", [cb.choice_log_likelihood, likelihood.normalised_log_likelihood])
 def test_latent_values_that_are_not_finite_are_refused(bad, function):
-    with pytest.raises(cb.InvalidInput, match="every entry must be finite"):
+    with pytest.raises(cb.InvalidInputError, match="every entry must be finite"):
         function([[0.0], [bad], [1.0]], one_choice(3, [0]))
 
 
 @pytest.mark.parametrize("noise", [0.0, -1.0, np.nan, np.inf, None, [1.0], "1", 1j])
 def test_a_noise_that_is_not_positive_is_refused(noise):
-    with pytest.raises(cb.InvalidInput, match="noise must be a positive finite number"):
+    with pytest.raises(cb.InvalidInputError, match="noise must be a positive finite number"):
         cb.choice_log_likelihood(np.zeros((3, 1)), one_choice(3, [0]), noise)
 
 
 @pytest.mark.parametrize("lapse", ["a", None])
 def test_a_lapse_rate_that_is_no_number_is_refused(lapse):
-    with pytest.raises(cb.InvalidInput, match="lapse must be at least 0 and below 1"):
+    with pytest.raises(cb.InvalidInputError, match="lapse must be at least 0 and below 1"):
         cb.choice_log_likelihood(np.zeros((3, 1)), one_choice(3, [0]), lapse=lapse)
 
 
 @pytest.mark.parametrize("lapse", [-0.01, 1.0, 2.0, np.nan])
 def test_a_lapse_rate_out_of_range_is_refused(lapse):
-    with pytest.raises(cb.InvalidInput, match="lapse must be at least 0 and below 1"):
+    with pytest.raises(cb.InvalidInputError, match="lapse must be at least 0 and below 1"):
         cb.choice_log_likelihood(np.zeros((3, 1)), one_choice(3, [0]), lapse=lapse)
 
 
 def test_an_unknown_likelihood_is_refused_and_the_known_ones_named():
-    with pytest.raises(cb.InvalidInput, match="'choice', 'batch_preference', got 'probit'"):
+    with pytest.raises(cb.InvalidInputError, match="'choice', 'batch_preference', got 'probit'"):
         cb.choice_log_likelihood(np.zeros((3, 1)), one_choice(3, [0]), likelihood="probit")
 
 
 def test_a_batch_preference_needs_one_latent_dimension():
-    with pytest.raises(cb.InvalidInput, match="needs one latent dimension, got 2"):
+    with pytest.raises(cb.InvalidInputError, match="needs one latent dimension, got 2"):
         cb.choice_log_likelihood(np.zeros((3, 2)), one_choice(3, [0]), likelihood="batch_preference")
 
 
 def test_a_batch_preference_needs_one_winner():
-    with pytest.raises(cb.InvalidInput, match=r"choice 0 kept 2 options; use likelihood='choice'"):
+    with pytest.raises(cb.InvalidInputError, match=r"choice 0 kept 2 options; use likelihood='choice'"):
         cb.choice_log_likelihood(np.zeros((3, 1)), one_choice(3, [0, 1]), likelihood="batch_preference")

@@ -9,7 +9,7 @@ import pytest
 from arviz_stats.base import array_stats
 
 import choicebo as cb
-from choicebo.errors import FitInterrupted
+from choicebo.errors import FitInterruptedError
 from choicebo.model import likelihood as exact
 from choicebo.model import loo as loo_module
 from choicebo.model.choice_table import choice_table
@@ -50,7 +50,9 @@ class Known:
         self.hyper = hyper
 
     def learn(self, rng, spec, likelihood, start, report):
-        mode = climb(likelihood, Whitener.of(spec, likelihood).at(self.hyper), np.zeros((spec.n_e, likelihood.options)))
+        mode = climb(
+            likelihood, Whitener.of(spec, likelihood).at(self.hyper), np.zeros((spec.latent_dim, likelihood.options))
+        )
         return Learned(self.hyper, (Basin(mode.v, root_of_inverse(mode.factor), 0.0),), np.zeros(1))
 
 
@@ -101,7 +103,7 @@ def test_refits_take_the_worst_first_and_keep_to_their_limit(posterior, monkeypa
     assert stages == [(f"fitting without choice {worst[0]}", 0.5), (f"fitting without choice {worst[1]}", 1.0)]
     untouched = [k for k in range(12) if k not in loo.refitted]
     np.testing.assert_array_equal(loo.pointwise[untouched], posterior.loo(0).pointwise[untouched])
-    with pytest.raises(FitInterrupted):
+    with pytest.raises(FitInterruptedError):
         posterior.loo(2, progress=lambda *_: False)
 
 

@@ -5,7 +5,7 @@ import pytest
 
 import choicebo as cb
 from choicebo import pareto
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 from choicebo.model.choice_table import choice_table
 from choicebo.model.covariance import JITTER, option_covariance
 from choicebo.model.posterior import _mixture_quantile
@@ -132,16 +132,16 @@ def test_loo_gives_one_finite_value_per_choice(posterior):
     ],
 )
 def test_bad_points_are_refused(posterior, X, message):
-    with pytest.raises(InvalidInput, match=message):
+    with pytest.raises(InvalidInputError, match=message):
         posterior.latent(X)
 
 
 def test_a_set_of_one_or_of_too_many_options_is_refused(posterior):
-    with pytest.raises(InvalidInput, match="at least two"):
+    with pytest.raises(InvalidInputError, match="at least two"):
         posterior.choice_probabilities([[0.1]])
-    with pytest.raises(InvalidInput, match="at most 12"):
+    with pytest.raises(InvalidInputError, match="at most 12"):
         posterior.predict_choice(np.linspace(0, 1, 13)[:, None])
-    with pytest.raises(InvalidInput, match="rule must be one of"):
+    with pytest.raises(InvalidInputError, match="rule must be one of"):
         posterior.predict_choice([[0.1], [0.2]], rule="median")
 
 
@@ -166,14 +166,14 @@ def test_probabilities_are_those_of_the_table(posterior):
     ],
 )
 def test_settings_that_make_no_sense_are_refused(settings, message):
-    with pytest.raises(InvalidInput, match=message):
+    with pytest.raises(InvalidInputError, match=message):
         cb.ChoiceGP(**settings)
 
 
 def test_fitting_needs_choices():
-    with pytest.raises(InvalidInput, match="no choices"):
+    with pytest.raises(InvalidInputError, match="no choices"):
         cb.ChoiceGP().fit(cb.ChoiceData([[0.1], [0.2]], []))
-    with pytest.raises(InvalidInput, match="ChoiceData"):
+    with pytest.raises(InvalidInputError, match="ChoiceData"):
         cb.ChoiceGP().fit([[0.1]])
 
 

@@ -61,7 +61,7 @@ def drawn(engine, setting, seed=0):
 
 def long_hmc(setting, monkeypatch, draws=400):
     monkeypatch.setattr(hamiltonian, "_KEPT", 10**6)
-    return drawn(Hamiltonian(NEVER, most_draws=draws, draws=draws), setting)
+    return drawn(Hamiltonian(NEVER, max_samples=draws, num_samples=draws), setting)
 
 
 def test_hmc_has_the_moments_of_a_long_nuts_run(setting, monkeypatch):
@@ -86,15 +86,15 @@ def test_the_comparison_would_notice_a_prior_with_a_wrong_weight(setting, monkey
 
 
 def test_ess_has_the_moments_of_a_long_nuts_run(setting):
-    whitened = drawn(Elliptical(draws=300, warm_up=20, thin=10), setting)
+    whitened = drawn(Elliptical(num_samples=300, num_warmup=20, thin=10), setting)
     assert whitened.shape == (LANES, 300, 2, 12)
     differences = reference.differences_from_reference(whitened)
     assert max(map(abs, differences.values())) < 4, differences
 
 
 def test_draws_of_ess_begin_after_the_warm_up_and_leave_out_what_is_thinned(setting):
-    every = drawn(Elliptical(draws=12, warm_up=0, thin=1), setting)
-    some = drawn(Elliptical(draws=4, warm_up=2, thin=2), setting)
+    every = drawn(Elliptical(num_samples=12, num_warmup=0, thin=1), setting)
+    some = drawn(Elliptical(num_samples=4, num_warmup=2, thin=2), setting)
     np.testing.assert_array_equal(some, every[:, 5::2])
 
 
@@ -376,7 +376,7 @@ def sampler(setting, seed=0, **settings):
 
 @pytest.mark.parametrize("target_acceptance", [0.6, 0.9])
 def test_the_warm_up_finds_a_step_with_the_acceptance_that_is_wanted(setting, target_acceptance):
-    chains = sampler(setting, warm_up=60, trajectory=8.0, first_step_size=0.1, target_acceptance=target_acceptance)
+    chains = sampler(setting, num_warmup=60, trajectory=8.0, first_step_size=0.1, target_acceptance=target_acceptance)
     chains.warm_up()
     chains.draw(100)
     assert chains.acceptance == pytest.approx(target_acceptance, abs=0.08)
@@ -385,7 +385,7 @@ def test_the_warm_up_finds_a_step_with_the_acceptance_that_is_wanted(setting, ta
 def test_draws_that_count_all_have_the_step_and_the_mass_that_the_warm_up_found(setting, monkeypatch):
     """What goes on following the chains would bias their draws."""
     chains = sampler(
-        setting, trajectory=20.0, most_steps=2
+        setting, trajectory=20.0, max_steps=2
     )  # trajectories are so long that every step has its full size
     first = chains._target
     chains.warm_up()
@@ -427,7 +427,7 @@ def test_trajectories_differ_in_length(setting, monkeypatch):
         return right(rng, target, states, size, steps)
 
     monkeypatch.setattr(hamiltonian, "transition", recorded)
-    chains = sampler(setting, trajectory=2.0, most_steps=50)
+    chains = sampler(setting, trajectory=2.0, max_steps=50)
     chains.draw(200)
     short = [length for length in lengths if length < 3.0]
     assert 1.2 <= min(short) < 1.3
@@ -444,15 +444,15 @@ def test_trajectories_differ_in_length(setting, monkeypatch):
 def test_draws_are_made_until_the_limits_are_met(setting):
     spec, likelihood, known = setting
 
-    def made(limits, most_draws=400):
-        engine = Hamiltonian(limits, groups=1, draws=10, most_draws=most_draws, learner=known)
+    def made(limits, max_samples=400):
+        engine = Hamiltonian(limits, groups=1, num_samples=10, max_samples=max_samples, learner=known)
         return engine.fit(np.random.default_rng(0), spec, likelihood, None, Reporter()).quantities.shape[2]
 
     few, many = made(Limits(1.2, 50.0)), made(Limits(1.02, 1500.0))
     assert few < many < 400
     assert many % 10 == 0
     assert made(Limits(9.0, 1.0)) == 10 < made(Limits(1.01, 1.0))
-    assert made(NEVER, most_draws=45) == 40  # another ten would be too many
+    assert made(NEVER, max_samples=45) == 40  # another ten would be too many
 
 
 def test_what_is_watched_is_the_log_likelihood_and_the_dominance_margins(setting):
@@ -474,7 +474,7 @@ def test_what_is_watched_is_the_log_likelihood_and_the_dominance_margins(setting
 
 def test_of_very_many_draws_the_posterior_holds_a_part_that_is_spread_over_all(setting):
     data = reference.reference_problem().data
-    engine = Hamiltonian(NEVER, groups=1, most_draws=100, learner=setting[2])
+    engine = Hamiltonian(NEVER, groups=1, max_samples=100, learner=setting[2])
     posterior = cb.ChoiceGP(engine=engine).fit_silently(data)
     assert posterior.whitened.shape[:2] == (16, 34)  # every third of a hundred
     assert posterior.diagnostics.draws == 1600
@@ -521,7 +521,7 @@ def test_chains_start_in_every_basin_that_the_learner_knows(setting):
     turned = basin._replace(centre=-basin.centre)
     both = Known(known.learned._replace(basins=(basin, turned)))
     engine = Hamiltonian(
-        Limits(9.0, 0.0), draws=4, groups=1, first_step_size=1e-3, warm_up=4, trajectory=1e-3, learner=both
+        Limits(9.0, 0.0), num_samples=4, groups=1, first_step_size=1e-3, num_warmup=4, trajectory=1e-3, learner=both
     )
     whitened = engine.fit(np.random.default_rng(0), spec, likelihood, None, Reporter()).whitened
     side = np.sign((whitened[:, 0] * basin.centre).sum((1, 2)))

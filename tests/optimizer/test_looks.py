@@ -14,7 +14,7 @@ import pytest
 
 import choicebo as cb
 from choicebo.acquisition.propose import Proposal
-from choicebo.errors import FitInterrupted
+from choicebo.errors import FitInterruptedError
 from choicebo.model import dimension
 from choicebo.model.gp import ChoiceGP
 from choicebo.optimizer import looks
@@ -59,7 +59,7 @@ class FakeModel:
         self.begun.set()
         while not self.go.wait(0.01):
             if progress("fitting", 0.25) is False:
-                raise FitInterrupted("interrupted")
+                raise FitInterruptedError("interrupted")
         if self.problem is not None:
             raise self.problem
         return SimpleNamespace(latent_dim=current + 1, reason=f"after {data.n_choices}", changed=True, posterior=None)
@@ -227,7 +227,7 @@ def test_a_wait_for_the_look_is_reported_and_can_be_interrupted(model):
         stages.append((stage, fraction))
         return fraction < 0.25
 
-    with pytest.raises(FitInterrupted):
+    with pytest.raises(FitInterruptedError):
         opt.ask(progress=interrupt)
     assert stages[-1] == (looks.STAGE, 0.25)
     for thread in waiting_threads():

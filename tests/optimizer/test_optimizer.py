@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 import choicebo as cb
 from choicebo.acquisition import Thompson
-from choicebo.errors import DataError, InvalidInput
+from choicebo.errors import DataError, InvalidInputError
 from choicebo.history import OWNER, rules
+from choicebo.model.covariance import KERNELS
 from choicebo.model.engines import Laplace
 from choicebo.optimizer import Settings
 
@@ -118,15 +119,15 @@ class TestAnswers:
     def test_impossible_answers_are_refused_and_leave_the_question_open(self, kept):
         opt = optimizer()
         query = opt.ask()
-        with pytest.raises(InvalidInput):
+        with pytest.raises(InvalidInputError):
             opt.tell(query, kept)
         assert opt.open_queries == (query,)
 
     def test_a_question_is_answered_once(self):
         opt = answered(1)
-        with pytest.raises(InvalidInput, match="answered already"):
+        with pytest.raises(InvalidInputError, match="answered already"):
             opt.tell(1, [0])
-        with pytest.raises(InvalidInput, match="no question 9"):
+        with pytest.raises(InvalidInputError, match="no question 9"):
             opt.tell(9, [0])
 
     def test_nothing_kept_is_a_skip_without_a_baseline(self):
@@ -161,7 +162,7 @@ class TestAnswers:
     )
     def test_impossible_choices_from_elsewhere_are_refused(self, shown, kept):
         opt = optimizer()
-        with pytest.raises(InvalidInput):
+        with pytest.raises(InvalidInputError):
             opt.add(shown, kept)
         assert opt.n_answers == 0
 
@@ -181,7 +182,7 @@ class TestUndo:
         opt.undo(3)
         assert opt.n_answers == 0
         assert len(opt.open_queries) == 3
-        with pytest.raises(InvalidInput, match="0 answers"):
+        with pytest.raises(InvalidInputError, match="0 answers"):
             opt.undo()
 
     def test_skips_and_additions_can_be_taken_back(self):
@@ -263,7 +264,7 @@ class TestResume:
     def test_a_damaged_record_is_refused(self, damage):
         record = json.loads(json.dumps(answered(1).to_dict()))
         damage(record)
-        with pytest.raises(InvalidInput):
+        with pytest.raises(InvalidInputError):
             cb.ChoiceOptimizer.from_dict(record)
 
     def test_a_record_of_the_first_release_goes_on(self):
@@ -302,7 +303,7 @@ class TestResume:
         for damage in (lambda d: d.pop("log"), lambda d: d["log"].append({"kind": "dance"})):
             damaged = json.loads(json.dumps(older))
             damage(damaged)
-            with pytest.raises(InvalidInput):
+            with pytest.raises(InvalidInputError):
                 cb.ChoiceOptimizer.from_dict(damaged)
 
     def test_something_else_entirely_is_refused(self):
@@ -381,28 +382,30 @@ class TestSettings:
         ],
     )
     def test_what_makes_no_sense_is_refused(self, wrong):
-        with pytest.raises(InvalidInput):
+        with pytest.raises(InvalidInputError):
             cb.ChoiceOptimizer(SPACE, **wrong)
 
     def test_an_unknown_setting_is_refused(self):
-        with pytest.raises(InvalidInput, match="no setting 'colour'"):
+        with pytest.raises(InvalidInputError, match="no setting 'colour'"):
             cb.ChoiceOptimizer(SPACE, colour="red")
 
     def test_settings_and_keywords_exclude_each_other(self):
         assert cb.ChoiceOptimizer(SPACE, Settings(query_size=4)).settings.query_size == 4
-        with pytest.raises(InvalidInput, match="not both"):
+        with pytest.raises(InvalidInputError, match="not both"):
             cb.ChoiceOptimizer(SPACE, Settings(), seed=2)
 
-    def test_engine_and_acquisition_may_be_objects(self):
-        opt = answered(4, engine=Laplace(), acquisition=Thompson(name="mine"))
+    def test_engine_acquisition_and_kernel_may_be_objects(self):
+        rough = KERNELS["matern12"]
+        opt = answered(4, engine=Laplace(), acquisition=Thompson(name="mine"), kernel=rough)
+        assert opt.posterior().spec.kernel is rough
         query = opt.ask()
         assert query.found_by == ("mine", "mine")
         assert query.options != answered(4, engine="laplace", acquisition="ehvi").ask().options
-        with pytest.raises(InvalidInput, match="cannot be stored"):
+        with pytest.raises(InvalidInputError, match="cannot be stored"):
             opt.to_dict()
 
     def test_something_that_is_no_space_is_refused(self):
-        with pytest.raises(InvalidInput, match="Space or a Catalogue"):
+        with pytest.raises(InvalidInputError, match="Space or a Catalogue"):
             cb.ChoiceOptimizer([1, 2])
 
     def test_the_order_shown_is_shuffled(self):

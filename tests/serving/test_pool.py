@@ -17,7 +17,7 @@ from choicebo.model import compiling
 from choicebo.serving import pool as pools
 from choicebo.serving.pool import LocalPool
 from choicebo.study import StorageError, Study
-from choicebo.web import commands
+from choicebo.web import serve_command as commands
 from choicebo.web.server import Server
 from choicebo.web.server_settings import ServerSettings
 

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from study_helpers import MENU, SPACE, answer, new_study
 
 import choicebo as cb
-from choicebo.errors import DataError, InvalidInput, SpaceError
+from choicebo.errors import DataError, InvalidInputError, SpaceError
 from choicebo.optimizer import situation as compute
 from choicebo.study import (
     OWNER,
@@ -94,11 +94,11 @@ class WhereStudiesLive:
 
     def test_a_study_that_makes_no_sense_is_refused_before_anything_is_stored(self, url):
         for wrong in ({"query_size": 1}, {"engine": "magic"}, {"colour": "red"}, {"baseline": {"temperature": 1}}):
-            with pytest.raises(InvalidInput):
+            with pytest.raises(InvalidInputError):
                 new_study(url, **wrong)
-        with pytest.raises(InvalidInput):
+        with pytest.raises(InvalidInputError):
             new_study(url, name=" ")
-        with pytest.raises(InvalidInput):
+        with pytest.raises(InvalidInputError):
             new_study(url, raters="apart")
         new_study(url, "soup")
         assert [info.name for info in Study.list(url)] == ["soup"]
@@ -191,7 +191,7 @@ class TheLoop:
     def test_positions_that_make_no_sense_store_nothing(self, url, kept):
         study = new_study(url)
         question = study.ask()
-        with pytest.raises(InvalidInput):
+        with pytest.raises(InvalidInputError):
             study.tell(question, kept)
         assert study.history() == ()
         assert study.ask() == question

@@ -75,7 +75,7 @@ def test_settings_that_are_missing_take_their_default():
     ],
 )
 def test_a_study_that_cannot_be_asked_says_why(fields, message):
-    with pytest.raises(cb.InvalidInput, match=message):
+    with pytest.raises(cb.InvalidInputError, match=message):
         define(**fields)
 
 

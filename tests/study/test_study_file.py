@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from space_strategies import labels, spaces, values_of
 
-from choicebo.errors import InvalidInput, SpaceError
+from choicebo.errors import InvalidInputError, SpaceError
 from choicebo.space import Catalogue, Categorical, Fixed, Integer, Real, Space
 from choicebo.study.definition import Show, StudyDefinition
 from choicebo.study.study_file import dumps, json_schema, loads, read
@@ -192,7 +192,7 @@ def test_a_drawing_stays_readable():
     ],
 )
 def test_a_study_file_that_cannot_be_used_says_where_and_why(tmp_path, text, message):
-    with pytest.raises(InvalidInput, match=message):
+    with pytest.raises(InvalidInputError, match=message):
         loads(text, tmp_path)
 
 

@@ -8,7 +8,7 @@ import json
 import pytest
 from study_helpers import new_study
 
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 from choicebo.study import study_json
 
 
@@ -70,16 +70,16 @@ def test_what_was_exported_is_read_back(document):
     ],
 )
 def test_a_mistake_is_refused_and_placed(document, path, value, message):
-    with pytest.raises(InvalidInput, match=message):
+    with pytest.raises(InvalidInputError, match=message):
         study_json.loads(json.dumps(changed(document, path, value)))
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1]", "null", '{"format": "choicebo-study"}', "[" * 100_000])
 def test_other_texts_are_refused(text):
-    with pytest.raises(InvalidInput):
+    with pytest.raises(InvalidInputError):
         study_json.loads(text)
 
 
 def test_broken_json_names_its_line():
-    with pytest.raises(InvalidInput, match="Line 2, column 1"):
+    with pytest.raises(InvalidInputError, match="Line 2, column 1"):
         study_json.loads('{"format":\n')

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 from choicebo.study import Study, StudyError
 from choicebo.study.definition import Show
 from choicebo.web import pages
@@ -32,9 +32,9 @@ def guarded(serve: Callable[..., Browser]) -> Browser:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.4", "example.org"])
 def test_a_host_that_others_can_reach_needs_a_token(host: str) -> None:
-    with pytest.raises(InvalidInput, match="token"):
+    with pytest.raises(InvalidInputError, match="token"):
         ServerSettings("x.db", host=host)
-    with pytest.raises(InvalidInput, match="16"):
+    with pytest.raises(InvalidInputError, match="16"):
         ServerSettings("x.db", host=host, token="short")
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 from choicebo.optimizer import situation as compute
 from choicebo.serving.scheduler import Scheduler
 from choicebo.study import Study
@@ -261,5 +261,5 @@ def test_the_look_at_the_hidden_objectives_is_begun_when_the_question_is_handed_
 
 @pytest.mark.parametrize("patience", [-1.0, float("nan"), float("inf")])
 def test_patience_is_a_number_of_seconds(patience: float) -> None:
-    with pytest.raises(InvalidInput, match="patience"):
+    with pytest.raises(InvalidInputError, match="patience"):
         ServerSettings("bread.db", patience=patience)

@@ -34,7 +34,7 @@ class ScalarisedThompson:
         rng = np.random.default_rng(seed)
         draws = known.draws
         draw = int(rng.integers(draws.count))
-        weight = rng.dirichlet(np.ones(draws.n_e))
+        weight = rng.dirichlet(np.ones(draws.latent_dim))
         unit = attained(draws.smooth[[draw]], 0.0).unit[:, 0]
         return Prepared(draws.path(draw, seed), Chebyshev(draws.smooth[draw].max(0), weight / unit))
 

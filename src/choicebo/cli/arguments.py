@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 
 Address = Annotated[
     str,
@@ -32,5 +32,5 @@ Force = Annotated[bool, typer.Option("--force", "-f", help="Write over files tha
 def require_new(path: Path, force: bool) -> None:
     """Refuse to write over a file that is there, unless told to; make its folder."""
     if path.exists() and not force:
-        raise InvalidInput(f"{path} is there already: give another name, or --force to write over it.")
+        raise InvalidInputError(f"{path} is there already: give another name, or --force to write over it.")
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -11,7 +11,7 @@ import typer
 
 from choicebo.cli import arguments
 from choicebo.cli.waiting import waiting
-from choicebo.errors import DataError, InvalidInput
+from choicebo.errors import DataError, InvalidInputError
 from choicebo.formatting import counted
 from choicebo.presentation import output
 
@@ -131,7 +131,7 @@ def _text(study: Study, what: What) -> str:
         case What.choices:
             data = study.data
             if data is None:
-                raise InvalidInput("There are no answers yet: choicebo pick takes some.")
+                raise InvalidInputError("There are no answers yet: choicebo pick takes some.")
             return data.to_json()
         case What.file:
             from choicebo.study.study_file import dumps

@@ -9,7 +9,7 @@ import typer
 
 from choicebo.cli import arguments
 from choicebo.cli.waiting import waiting
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 from choicebo.presentation import output
 
 
@@ -40,7 +40,9 @@ def report(
         path = out or Path(f"{opened.name}-report.html")
         arguments.require_new(path, force)
         if not opened.count_answers(rater):
-            raise InvalidInput("There are no answers yet, so there is nothing to report: choicebo pick takes some.")
+            raise InvalidInputError(
+                "There are no answers yet, so there is nothing to report: choicebo pick takes some."
+            )
         from choicebo.presentation.report_page import report_page
 
         with waiting("Writing the report") as progress:

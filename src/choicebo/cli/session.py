@@ -14,7 +14,7 @@ from rich.text import Text
 from choicebo.cli.keys import END, ENTER, Keys
 from choicebo.cli.option_table import KEYS, OptionTable
 from choicebo.cli.waiting import waiting
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 from choicebo.formatting import counted
 from choicebo.presentation import output
 from choicebo.study import Question, Study
@@ -95,7 +95,7 @@ class Turn(ABC):
         """Take the latest act back; 1 if it was an answer."""
         try:
             taken = self.study.undo(rater=self._rater)
-        except InvalidInput as error:
+        except InvalidInputError as error:
             self.say(str(error))
             return 0
         numbers = sorted({past.question for past in taken if past.question is not None})

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from choicebo.cli.new import read_catalogue
 from choicebo.cli.option_table import OptionTable
-from choicebo.errors import ChoiceboError, InvalidInput
+from choicebo.errors import ChoiceboError, InvalidInputError
 from choicebo.presentation import output
 from choicebo.space import Catalogue, Categorical, Fixed, Integer, Ordinal, Parameter, Real, Space
 from choicebo.space.values import as_whole, read_number, read_value, read_values
@@ -50,7 +50,7 @@ class Wizard:
         baseline = self._baseline(space)
         self._preview(space, settings["query_size"], baseline)
         if not self._confirm("Create this study?", default=True):
-            raise InvalidInput("Nothing was created.")
+            raise InvalidInputError("Nothing was created.")
         return address, Study.create(address, name, space, baseline=baseline, folder=Path.cwd(), **settings)
 
     def _space(self) -> Space | Catalogue:
@@ -162,7 +162,7 @@ class Wizard:
                 given = self._console.input(f"{text}{suggestion}: ", markup=False).strip()
                 return read(given or default or "")
             except EOFError:
-                raise InvalidInput("The input ended before the study was complete: nothing was created.") from None
+                raise InvalidInputError("The input ended before the study was complete: nothing was created.") from None
             except ChoiceboError as error:
                 self._complain(error)
 
@@ -197,24 +197,24 @@ def _overview(parameters: list[Parameter | Fixed]) -> Table:
 
 def _text(given: str) -> str:
     if not given:
-        raise InvalidInput("Give a text that is not empty.")
+        raise InvalidInputError("Give a text that is not empty.")
     return given
 
 
 def _one_of(given: str, accepted: tuple[str, ...]) -> str:
     if given not in accepted:
-        raise InvalidInput(f"{given!r} is none of the answers: give {', '.join(accepted)}.")
+        raise InvalidInputError(f"{given!r} is none of the answers: give {', '.join(accepted)}.")
     return given
 
 
 def _count(given: str, most: float) -> int:
     number, most = as_whole(read_number(given, "That"), "That"), min(12, most)
     if not 2 <= number <= most:
-        raise InvalidInput(f"{given} cannot be shown at once: give 2 to {int(most)}.")
+        raise InvalidInputError(f"{given} cannot be shown at once: give 2 to {int(most)}.")
     return number
 
 
 def _free_file(given: str) -> str:
     if "://" not in _text(given) and Path(given).is_dir():
-        raise InvalidInput(f"{given} is a folder: give the name of a file in it.")
+        raise InvalidInputError(f"{given} is a folder: give the name of a file in it.")
     return given

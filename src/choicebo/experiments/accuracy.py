@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from choicebo.choices import ChoiceData
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 from choicebo.experiments import baselines, oracle_gp
 from choicebo.experiments.choosers import pareto_choice
 from choicebo.experiments.datasets import Fold, RealData, Scale, folds, min_max
@@ -154,7 +154,7 @@ def real_ceiling(
 
 def _fold(data: RealData, n_choices: int, number: int, seed: int, n_test: int) -> Fold:
     if not 0 <= number < N_FOLDS:
-        raise InvalidInput(f"fold must be from 0 to {N_FOLDS - 1}, got {number}")
+        raise InvalidInputError(f"fold must be from 0 to {N_FOLDS - 1}, got {number}")
     every = folds(data, n_choices, seed=seed, n_folds=N_FOLDS, n_test=n_test)
     return next(itertools.islice(every, number, None))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 from choicebo.experiments import accuracy, baselines
 from choicebo.experiments.accuracy import Result, Split
 from choicebo.experiments.datasets import RealData, Scale, min_max, rank_scaled
@@ -44,7 +44,7 @@ def real_trials(names: Sequence[str], scaling: str, seeds: Sequence[int], more: 
     ``more`` adds what explains our figures: independent latent functions, and what orders instead of choices would give.
     """
     if scaling not in SCALES:
-        raise InvalidInput(f"No scaling is called {scaling!r}; choose one of {', '.join(SCALES)}.")
+        raise InvalidInputError(f"No scaling is called {scaling!r}; choose one of {', '.join(SCALES)}.")
     return [
         Trial(REAL, name, method, fold, {"scaling": scaling, "seed": seed, **settings})
         for seed in seeds

@@ -9,7 +9,7 @@ from math import comb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 from choicebo.pareto import non_dominated
 
 Array = NDArray[np.float64]
@@ -23,7 +23,7 @@ def pareto_choice(values: ArrayLike) -> tuple[int, ...]:
     """
     rows = np.asarray(values, dtype=float)
     if rows.ndim != 2 or 0 in rows.shape or not np.all(np.isfinite(rows)):
-        raise InvalidInput(
+        raise InvalidInputError(
             f"A choice was asked for among values of shape {rows.shape}; "
             "give finite objective values, one row per option, shape (k, n_o) with k and n_o at least 1."
         )
@@ -51,13 +51,13 @@ class Chooser:
 
     def __post_init__(self) -> None:
         if not callable(self.objectives):
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"Chooser was given objectives {self.objectives!r}; give a function of options (k, d) -> (k, n_o)."
             )
         if not 0 <= self.noise < np.inf:
-            raise InvalidInput(f"Chooser was given noise {self.noise}; give a standard deviation of 0 or more.")
+            raise InvalidInputError(f"Chooser was given noise {self.noise}; give a standard deviation of 0 or more.")
         if not 0 <= self.lapse <= 1:
-            raise InvalidInput(f"Chooser was given lapse {self.lapse}; give a probability between 0 and 1.")
+            raise InvalidInputError(f"Chooser was given lapse {self.lapse}; give a probability between 0 and 1.")
 
     def __call__(self, options: ArrayLike, rng: np.random.Generator) -> tuple[int, ...]:
         """Positions kept among options (k, d)."""
@@ -79,7 +79,7 @@ def random_sets(n_options: int, set_size: int, n_sets: int, rng: np.random.Gener
     [[0, 1, 2, 3, 4]]
     """
     if set_size < 1 or n_sets < 0 or comb(max(n_options, 0), set_size) < n_sets:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"{n_sets} different sets of {set_size} were asked for from {n_options} options, which allow "
             f"{comb(max(n_options, 0), max(set_size, 0))}; ask for fewer sets or give more options."
         )
@@ -92,7 +92,7 @@ def random_sets(n_options: int, set_size: int, n_sets: int, rng: np.random.Gener
 
 def _any_subset(size: int, rng: np.random.Generator) -> tuple[int, ...]:
     if size < 1:
-        raise InvalidInput("A choice was asked for among no options; show at least one.")
+        raise InvalidInputError("A choice was asked for among no options; show at least one.")
     # Redrawing the empty set leaves the others equally likely, however large the set.
     while not (kept := np.flatnonzero(rng.random(size) < 0.5)).size:
         pass

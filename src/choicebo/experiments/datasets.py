@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
 from choicebo.choices import Choice, ChoiceData
-from choicebo.errors import DataError, InvalidInput
+from choicebo.errors import DataError, InvalidInputError
 from choicebo.experiments.choosers import pareto_choice, random_sets
 
 Array = NDArray[np.float64]
@@ -120,7 +120,7 @@ def real_data(name: str, folder: str | Path) -> RealData:
     ['enb', 'jura', 'real-estate', 'slump']
     """
     if name not in SOURCES:
-        raise InvalidInput(f"No data set is called {name!r}; choose one of {', '.join(SOURCES)}.")
+        raise InvalidInputError(f"No data set is called {name!r}; choose one of {', '.join(SOURCES)}.")
     return read(SOURCES[name], folder)
 
 
@@ -203,9 +203,9 @@ def folds(
     """
     n = len(data.inputs)
     if not 2 <= n_folds <= n:
-        raise InvalidInput(f"folds was given n_folds={n_folds}; give a number from 2 to the number of rows, {n}.")
+        raise InvalidInputError(f"folds was given n_folds={n_folds}; give a number from 2 to the number of rows, {n}.")
     if n_choices < 1 or n_test < 1:
-        raise InvalidInput(f"folds was given n_choices={n_choices}, n_test={n_test}; give at least one of each.")
+        raise InvalidInputError(f"folds was given n_choices={n_choices}, n_test={n_test}; give at least one of each.")
     streams = np.random.default_rng(seed).spawn(1 + 2 * n_folds)
     for k, held_out in enumerate(np.array_split(streams[0].permutation(n), n_folds)):
         test = np.sort(held_out)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import qmc
 
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 from choicebo.experiments import baselines
 from choicebo.experiments.problems import unit_space
 from choicebo.experiments.trials import seed_of
@@ -103,7 +103,7 @@ class Oracle:
         from choicebo.experiments.baselines import oracles, torch_tools
 
         if setup.values is None:
-            raise InvalidInput(f"{acquisition} is an oracle and must be given the values of the initial options.")
+            raise InvalidInputError(f"{acquisition} is an oracle and must be given the values of the initial options.")
         self._X, self._Y = setup.options, setup.values
         self._reference, self._seed, self._asked = setup.reference, setup.seed, 0
         self._next, self._seeded = getattr(oracles, acquisition), torch_tools.quiet_and_seeded
@@ -236,4 +236,4 @@ def method(name: str) -> Method:
     try:
         return METHODS[name]
     except KeyError:
-        raise InvalidInput(f"No method is called {name!r}; choose some of {', '.join(METHODS)}.") from None
+        raise InvalidInputError(f"No method is called {name!r}; choose some of {', '.join(METHODS)}.") from None

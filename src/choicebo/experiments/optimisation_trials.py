@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from choicebo.errors import ConvergenceWarning, InvalidInput
+from choicebo.errors import ConvergenceWarning, InvalidInputError
 from choicebo.experiments.choosers import Chooser, random_sets
 from choicebo.experiments.methods import METHODS, Setup, method
 from choicebo.experiments.problems import PROBLEMS, Problem, problem
@@ -47,7 +47,7 @@ class Protocol:
         for name in self.methods:
             method(name)
         if not (self.problems and self.methods) or self.iterations < 1 or self.repetitions < 1:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"The experiment was given {len(self.problems)} problems, {len(self.methods)} methods, "
                 f"{self.iterations} iterations and {self.repetitions} repetitions; give at least one of each."
             )

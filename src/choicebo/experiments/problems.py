@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 from choicebo.pareto import hypervolume
 from choicebo.space import Real, Space
 
@@ -61,12 +61,12 @@ class Problem:
         """
         options = np.asarray(U, dtype=float)
         if options.ndim != 2 or options.shape[1] != self.dim:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"Problem {self.name!r} was given an array of shape {options.shape}; "
                 f"give options as rows, shape (n, {self.dim})."
             )
         if not np.all((options >= -_BORDER) & (options <= 1 + _BORDER)):
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"Problem {self.name!r} was given values outside [0, 1] or not finite; "
                 f"give options of the unit cube, which is stretched to {self.bounds}."
             )
@@ -83,7 +83,7 @@ class Problem:
         """
         points = np.asarray(values, dtype=float)
         if points.ndim != 2 or points.shape[1] != self.num_objectives or not np.all(np.isfinite(points)):
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"Problem {self.name!r} was given values of shape {points.shape}; "
                 f"give finite objective values as rows, shape (n, {self.num_objectives})."
             )
@@ -176,7 +176,7 @@ def problem(name: str) -> Problem:
     try:
         return PROBLEMS[name]
     except KeyError:
-        raise InvalidInput(f"No problem is called {name!r}; choose one of {', '.join(PROBLEMS)}.") from None
+        raise InvalidInputError(f"No problem is called {name!r}; choose one of {', '.join(PROBLEMS)}.") from None
 
 
 def toy_2d(x: ArrayLike) -> Array:
@@ -202,7 +202,7 @@ def toy_1d(x: ArrayLike) -> Array:
 def _toy_inputs(x: ArrayLike) -> Array:
     points = np.asarray(x, dtype=float)
     if points.ndim != 1 or not np.all((points >= TOY_BOUNDS[0]) & (points <= TOY_BOUNDS[1])):
-        raise InvalidInput(
+        raise InvalidInputError(
             f"A toy function was given an array of shape {points.shape}; "
             f"give a one-dimensional array of numbers in [{TOY_BOUNDS[0]}, {TOY_BOUNDS[1]}]."
         )

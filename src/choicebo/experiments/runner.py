@@ -7,7 +7,7 @@ from contextlib import closing
 from datetime import UTC, datetime
 
 from choicebo import __version__
-from choicebo.errors import ChoiceboError, InvalidInput
+from choicebo.errors import ChoiceboError, InvalidInputError
 from choicebo.experiments.executors import Outcome, Work, outcomes
 from choicebo.experiments.result_file import ResultFile
 from choicebo.experiments.trials import FinishedTrial, Trial
@@ -34,7 +34,9 @@ def run(
         TrialsFailedError: At the end, where any failed; their tracebacks are in a file beside the results.
     """
     if len({trial.name for trial in trials}) < len(trials):
-        raise InvalidInput("The grid has two trials of the same name; make them differ in task, method or settings.")
+        raise InvalidInputError(
+            "The grid has two trials of the same name; make them differ in task, method or settings."
+        )
     failures = []
     if missing := file.missing(trials):
         with closing(outcomes(work, missing, jobs, cluster)) as arriving:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from choicebo.choices import ChoiceData
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 from choicebo.experiments.choosers import pareto_choice, random_sets
 from choicebo.experiments.problems import TOY_BOUNDS, toy_2d
 
@@ -58,7 +58,7 @@ def toy_dataset(
     ((50, 3, 1), 20)
     """
     if n_choices < 1 or n_inputs < 1 or not 0 <= noise < np.inf:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"toy_dataset was given n_choices={n_choices}, n_inputs={n_inputs}, noise={noise}; "
             "give at least one choice, at least one input, and a standard deviation of 0 or more."
         )

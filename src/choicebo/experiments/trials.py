@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 
 
 def seed_of(*parts: object) -> int:
@@ -39,7 +39,7 @@ class Trial:
     def __post_init__(self) -> None:
         words = (self.experiment, self.task, self.method)
         if any(not word or set(word) & set("/?&\n") for word in words) or self.repetition < 0:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"A trial was given experiment, task and method {words} and repetition {self.repetition}; "
                 "give names without / ? & and a repetition of 0 or more."
             )

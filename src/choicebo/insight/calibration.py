@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.stats import beta
 
 from choicebo.choices import ChoiceData
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 from choicebo.insight.held_out import Expectation, expectations, expectations_of
 from choicebo.model.posterior import Posterior
 
@@ -53,16 +53,18 @@ class Calibration:
 def calibration(posterior: Posterior, held_out: ChoiceData | None = None, bins: int = 8) -> Calibration:
     """Compare predictions with answers: those of ``held_out``, or each past answer as predicted from all others."""
     if bins < 2:
-        raise InvalidInput(f"bins must be at least 2, got {bins}")
+        raise InvalidInputError(f"bins must be at least 2, got {bins}")
     if held_out is not None and held_out.dim != posterior.options.shape[1]:
-        raise InvalidInput(f"held_out has {held_out.dim} inputs, the model learned from {posterior.options.shape[1]}")
+        raise InvalidInputError(
+            f"held_out has {held_out.dim} inputs, the model learned from {posterior.options.shape[1]}"
+        )
     return reliability(expectations(posterior) if held_out is None else expectations_of(posterior, held_out), bins)
 
 
 def reliability(found: list[Expectation], bins: int = 8) -> Calibration:
     """The reliability curve and scores of some expectations."""
     if not found:
-        raise InvalidInput("there is no answer to compare with; sets of at most 10 options are looked at")
+        raise InvalidInputError("there is no answer to compare with; sets of at most 10 options are looked at")
     probability = np.concatenate([each.inclusion for each in found])
     kept = np.concatenate([each.kept for each in found])
     place = np.minimum((probability * bins).astype(int), bins - 1)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 from choicebo.formatting import percent
 from choicebo.insight.alignment import aligned_orders, order_like, reordered
 from choicebo.model.covariance import covariance
@@ -85,7 +85,9 @@ def drivers(
     """
     columns = space.columns if space is not None else _plain_columns(posterior.options.shape[1])
     if len(columns) != posterior.options.shape[1]:
-        raise InvalidInput(f"the space has {len(columns)} columns, the model learned from {posterior.options.shape[1]}")
+        raise InvalidInputError(
+            f"the space has {len(columns)} columns, the model learned from {posterior.options.shape[1]}"
+        )
     survey, *halves = _samples(space, len(columns), seed)
     background = np.concatenate(halves)
     latent = posterior.sample(background, draws=draws, seed=seed)
@@ -94,7 +96,7 @@ def drivers(
     mean = aligned.mean(0)
     if like is not None:
         if like.options.shape[1] != len(columns):
-            raise InvalidInput(f"like learned from {like.options.shape[1]} inputs, this model from {len(columns)}")
+            raise InvalidInputError(f"like learned from {like.options.shape[1]} inputs, this model from {len(columns)}")
         first = order_like(mean, _numbered_mean(like, background, draws, seed))
     else:
         first = np.argsort(-mean.var(0), kind="stable")

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
 from choicebo import pareto
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 from choicebo.formatting import percent
 from choicebo.model.choice_table import choice_table
 from choicebo.model.posterior import Posterior
@@ -111,7 +111,7 @@ def foresee(
     known = len(posterior.options)
     asked = None if question is None else np.asarray(question, dtype=np.float64)
     if asked is not None and (asked.ndim != 2 or asked.shape[1] != unseen.shape[1] or len(asked) < 2):
-        raise InvalidInput(f"question must have shape (k, {unseen.shape[1]}) with k >= 2, got {asked.shape}")
+        raise InvalidInputError(f"question must have shape (k, {unseen.shape[1]}) with k >= 2, got {asked.shape}")
     points = np.concatenate([posterior.options, unseen, *([] if asked is None else [asked])])
     latent = posterior.sample(points, draws=draws, seed=seed)
     optimal = np.stack([pareto.non_dominated(values[:known]) for values in latent])
@@ -178,7 +178,7 @@ def _candidates(posterior: Posterior, candidates: ArrayLike) -> Array:
     points = np.asarray(candidates, dtype=np.float64)
     dim = posterior.options.shape[1]
     if points.ndim != 2 or points.shape[1] != dim or len(points) == 0:
-        raise InvalidInput(f"candidates must have shape (n, {dim}) with n >= 1, got {points.shape}")
+        raise InvalidInputError(f"candidates must have shape (n, {dim}) with n >= 1, got {points.shape}")
     return points[:_MAX_CANDIDATES]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from choicebo.choices import ChoiceData
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 from choicebo.insight.held_out import Expectation, expectations
 from choicebo.model.posterior import Posterior
 
@@ -54,7 +54,7 @@ def surprises(posterior: Posterior, labels: Sequence[str] | None = None) -> list
     """
     data = posterior.data
     if labels is not None and len(labels) != data.n_options:
-        raise InvalidInput(f"labels must name the {data.n_options} options of the data, got {len(labels)} names")
+        raise InvalidInputError(f"labels must name the {data.n_options} options of the data, got {len(labels)} names")
     if data.n_choices < MIN_ANSWERS:
         return []
     found = [_surprise(each, data, labels) for each in expectations(posterior)]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 
 Array = NDArray[np.float64]
 
@@ -57,11 +57,11 @@ def choice_table(latent: Array, joint_wins: Callable[[Array], Array] = joint_win
         joint_wins: Computes the integrals as :func:`joint_wins` does, but perhaps with another accuracy.
 
     Raises:
-        InvalidInput: The set has more than ``MAX_SET`` options.
+        InvalidInputError: The set has more than ``MAX_SET`` options.
     """
     draws, size, n_e = latent.shape
     if size > MAX_SET:
-        raise InvalidInput(f"a set of {size} options has 2^{size} subsets; at most {MAX_SET} options are taken")
+        raise InvalidInputError(f"a set of {size} options has 2^{size} subsets; at most {MAX_SET} options are taken")
     rows = max(1, _ELEMENTS_AT_ONCE // (2**size * n_e * len(_POINTS)))
     lanes = np.moveaxis(latent, 0, 2)
     parts = [_table(lanes[..., at : at + rows], joint_wins).T for at in range(0, draws, rows)]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from choicebo.errors import NumericalError
+from choicebo.errors import InvalidInputError, NumericalError
 
 Array = NDArray[np.float64]
 
@@ -126,6 +126,19 @@ KERNELS: dict[str, Kernel] = {
 """By the name that ``ChoiceGP(kernel=...)`` takes. A new kernel is one entry."""
 
 
+def kernel_named(kernel: str | Kernel) -> Kernel:
+    """The kernel of that name; a kernel is returned as it is.
+
+    >>> kernel_named("rbf").freedom
+    inf
+    """
+    if isinstance(kernel, Kernel):
+        return kernel
+    if kernel not in KERNELS:
+        raise InvalidInputError(f"kernel must be one of {', '.join(map(repr, KERNELS))} or a Kernel, got {kernel!r}")
+    return KERNELS[kernel]
+
+
 def distances(A: Array, B: Array, lengthscale: Array) -> Array:
     """Scaled distances (a, b) between the rows of ``A: (a, d)`` and ``B: (b, d)``; ``lengthscale: (d,)``."""
     squared = np.zeros((len(A), len(B)))
@@ -134,17 +147,17 @@ def distances(A: Array, B: Array, lengthscale: Array) -> Array:
     return np.sqrt(squared)
 
 
-def covariance(kernel: str, A: Array, B: Array, lengthscale: Array) -> Array:
+def covariance(kernel: str | Kernel, A: Array, B: Array, lengthscale: Array) -> Array:
     """Covariance of unit variance between the rows of ``A: (a, d)`` and ``B: (b, d)``; ``lengthscale: (d,)``.
 
     >>> x = np.array([[0.0], [1.0]])
     >>> covariance("rbf", x, x, np.array([1.0])).round(4).tolist()
     [[1.0, 0.6065], [0.6065, 1.0]]
     """
-    return KERNELS[kernel].value(distances(A, B, lengthscale))
+    return kernel_named(kernel).value(distances(A, B, lengthscale))
 
 
-def option_covariance(kernel: str, nugget: float, A: Array, B: Array, lengthscale: Array) -> Array:
+def option_covariance(kernel: str | Kernel, nugget: float, A: Array, B: Array, lengthscale: Array) -> Array:
     """Covariance of unit variance between options: the share ``nugget`` of it is each option's own, unrelated to its inputs.
 
     >>> x = np.array([[0.0], [1.0]])
@@ -152,7 +165,7 @@ def option_covariance(kernel: str, nugget: float, A: Array, B: Array, lengthscal
     [[1.0, 0.5459], [0.5459, 1.0]]
     """
     r = distances(A, B, lengthscale)
-    smooth: Array = (1.0 - nugget) * KERNELS[kernel].value(r)
+    smooth: Array = (1.0 - nugget) * kernel_named(kernel).value(r)
     if nugget > 0.0:
         for a, b in zip(*np.nonzero(r == 0.0), strict=True):
             if np.array_equal(A[a], B[b]):
@@ -178,23 +191,23 @@ def squared_differences(X: Array) -> Array:
     return np.asarray((difference * difference).reshape(X.shape[1], -1))
 
 
-def factors(kernel: str, nugget: float, squared: Array, log_lengthscale: Array) -> Factors:
+def factors(kernel: str | Kernel, nugget: float, squared: Array, log_lengthscale: Array) -> Factors:
     """Cholesky factors of distinct options with these :func:`squared_differences`, one per row of ``log_lengthscale``."""
     m = math.isqrt(squared.shape[1])
     r = np.sqrt(np.exp(-2.0 * log_lengthscale) @ squared).reshape(-1, m, m)
-    K = (1.0 - nugget) * KERNELS[kernel].value(r)
+    K = (1.0 - nugget) * kernel_named(kernel).value(r)
     K[:, np.arange(m), np.arange(m)] += nugget + JITTER
     return Factors(np.stack([safe_cholesky(each) for each in K]), r)
 
 
 def factors_gradient(
-    kernel: str, nugget: float, squared: Array, log_lengthscale: Array, found: Factors, inner: Array
+    kernel: str | Kernel, nugget: float, squared: Array, log_lengthscale: Array, found: Factors, inner: Array
 ) -> Array:
     """Derivative by ``log_lengthscale`` of what has the derivative ``B`` by the factors ``L``; ``inner: (n_e, m, m)``, ``L^T B``.
 
     Through the Cholesky factor as in Murray 2016 (arXiv:1602.07527).
     """
-    slopes = (1.0 - nugget) * KERNELS[kernel].slope(found.r)
+    slopes = (1.0 - nugget) * kernel_named(kernel).slope(found.r)
     result = np.empty_like(log_lengthscale)
     for d, (lower, by) in enumerate(zip(found.lower, inner, strict=True)):
         by = np.tril(by)

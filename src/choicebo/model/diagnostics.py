@@ -40,8 +40,8 @@ class Diagnostics:
         """What is poor, each with its remedy; empty if nothing is."""
         found = []
         remedy = {
-            "ess": "use engine='hmc', or more draws (Elliptical(thin=..., draws=...))",
-            "hmc": "allow more draws (Hamiltonian(most_draws=...))",
+            "ess": "use engine='hmc', or more draws (Elliptical(thin=..., num_samples=...))",
+            "hmc": "allow more draws (Hamiltonian(max_samples=...))",
         }.get(self.engine, "draw more")
         limits = self.limits
         if self.r_hat > limits.r_hat:

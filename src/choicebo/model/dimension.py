@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from choicebo.choices import ChoiceData
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 from choicebo.model.covariance import Hyperparameters, HyperPrior
 from choicebo.model.engines.base import ProgressCallback, Reporter
 from choicebo.model.gp import ChoiceGP
@@ -276,12 +276,12 @@ def _reason(chosen: int, current: int, scores: dict[int, Loo]) -> str:
 
 def _check(data: ChoiceData, max_dim: int) -> None:
     if not isinstance(data, ChoiceData):
-        raise InvalidInput(f"select_latent_dim takes a ChoiceData, got {type(data).__name__}")
+        raise InvalidInputError(f"select_latent_dim takes a ChoiceData, got {type(data).__name__}")
     if isinstance(max_dim, bool) or not isinstance(max_dim, int | np.integer) or max_dim < 1:
-        raise InvalidInput(f"max_dim must be a whole number of at least 1, got {max_dim!r}")
+        raise InvalidInputError(f"max_dim must be a whole number of at least 1, got {max_dim!r}")
     problem = _too_little(data)
     if problem:
-        raise InvalidInput(f"not enough answers yet to tell the number of hidden objectives: {problem}")
+        raise InvalidInputError(f"not enough answers yet to tell the number of hidden objectives: {problem}")
 
 
 def _too_little(data: ChoiceData) -> str:

@@ -10,7 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from choicebo.model.covariance import JITTER, KERNELS, factors, option_covariance, safe_cholesky, squared_differences
+from choicebo.model.covariance import (
+    JITTER,
+    Kernel,
+    factors,
+    kernel_named,
+    option_covariance,
+    safe_cholesky,
+    squared_differences,
+)
 from choicebo.model.outlook import Marginals, Path, prior_angles
 from choicebo.space.points import rows_in
 
@@ -43,12 +51,12 @@ class LatentDraws:
     """(n_e, d)"""
     mixing: Array
     """(n_e, n_e): the latent functions as combinations of the parts, ``f = mixing @ parts``."""
-    kernel: str
+    kernel: str | Kernel
     nugget: float
 
     @classmethod
     def of(
-        cls, X: Array, whitened: Array, lengthscales: Array, mixing: Array, kernel: str, nugget: float
+        cls, X: Array, whitened: Array, lengthscales: Array, mixing: Array, kernel: str | Kernel, nugget: float
     ) -> LatentDraws:
         """Draws whose factors are still to be computed; the arguments are the fields of the same names."""
         lower = factors(kernel, nugget, squared_differences(X), np.log(lengthscales)).lower
@@ -60,7 +68,7 @@ class LatentDraws:
         return len(self.whitened)
 
     @property
-    def n_e(self) -> int:
+    def latent_dim(self) -> int:
         """The number of latent dimensions."""
         return len(self.factors)
 
@@ -128,7 +136,7 @@ class LatentDraws:
             return self
         m, total = len(self.X), len(self.X) + len(added)
         cross = self._cross(added)
-        lower = np.zeros((self.n_e, total, total))
+        lower = np.zeros((self.latent_dim, total, total))
         lower[:, :m, :m] = self.factors
         lower[:, m:, :m] = np.swapaxes(cross, 1, 2)
         lower[:, m:, m:] = self._factors_of_rest(added, cross)
@@ -150,17 +158,17 @@ class LatentDraws:
             nugget=self.nugget,
             weights=self._weights,
             whitening=np.stack([_solved(lower, identity) for lower in self.factors]),
-            deviates=_spread_deviates(self.n_e, self.count, seed),
+            deviates=_spread_deviates(self.latent_dim, self.count, seed),
         )
 
     def path(self, draw: int, seed: int, features: int = FEATURES) -> Path:
         """Draw number ``draw`` as a function of the point."""
         rng = np.random.default_rng(seed)
         dim = self.X.shape[1]
-        frequency = np.stack([_frequencies(self.kernel, features, dim, rng) for _ in range(self.n_e)])
+        frequency = np.stack([_frequencies(self.kernel, features, dim, rng) for _ in range(self.latent_dim)])
         frequency /= self.lengthscales[:, None]
-        phase = rng.uniform(0.0, 2.0 * math.pi, (self.n_e, features))
-        amplitude = math.sqrt((1.0 - self.nugget) * 2.0 / features) * rng.standard_normal((self.n_e, features))
+        phase = rng.uniform(0.0, 2.0 * math.pi, (self.latent_dim, features))
+        amplitude = math.sqrt((1.0 - self.nugget) * 2.0 / features) * rng.standard_normal((self.latent_dim, features))
         prior = (np.cos(prior_angles(self.X, frequency, phase)) @ amplitude[:, :, None])[..., 0]
         prior += math.sqrt(self.nugget + JITTER) * rng.standard_normal(prior.shape)
         missing = [_solved(lower, each) for lower, each in zip(self.factors, prior, strict=True)]
@@ -191,7 +199,7 @@ class LatentDraws:
         return np.stack([safe_cholesky(each + identity) for each in rest])
 
     def _deviates(self, points: int, seed: Seed) -> Array:
-        return np.random.default_rng(seed).standard_normal((self.count, self.n_e, points))
+        return np.random.default_rng(seed).standard_normal((self.count, self.latent_dim, points))
 
 
 def evenly(total: int, count: int) -> Rows:
@@ -259,10 +267,10 @@ def _spread_deviates(n_e: int, draws: int, seed: int) -> Array:
     return np.stack([rng.permutation(even) for _ in range(n_e)])
 
 
-def _frequencies(kernel: str, features: int, dim: int, rng: np.random.Generator) -> Array:
+def _frequencies(kernel: str | Kernel, features: int, dim: int, rng: np.random.Generator) -> Array:
     """Draws (features, dim) from the kernel's spectral density at length-scales of one."""
     normal = rng.standard_normal((features, dim))
-    freedom = KERNELS[kernel].freedom
+    freedom = kernel_named(kernel).freedom
     if math.isinf(freedom):
         return normal
     return normal / np.sqrt(rng.chisquare(freedom, features) / freedom)[:, None]

@@ -9,10 +9,10 @@ import numpy as np
 
 from choicebo._runtime import one_blas_thread
 from choicebo.choices import ChoiceData
-from choicebo.errors import InvalidInput, NumericalError
+from choicebo.errors import InvalidInputError, NumericalError
 from choicebo.model import compiling
 from choicebo.model.convergence import margins
-from choicebo.model.covariance import KERNELS, Hyperparameters, HyperPrior
+from choicebo.model.covariance import Hyperparameters, HyperPrior, Kernel, kernel_named
 from choicebo.model.diagnostics import diagnose
 from choicebo.model.engines import Engine, ModelSpec, Reporter, engine_named
 from choicebo.model.engines.base import ProgressCallback
@@ -33,8 +33,8 @@ class ChoiceGP:
 
     latent_dim: int = 2
     """Number of hidden objectives, ``n_e``."""
-    kernel: str = "matern32"
-    """``"matern12"``, ``"matern32"``, ``"matern52"`` or ``"rbf"``."""
+    kernel: str | Kernel = "matern32"
+    """``"matern12"``, ``"matern32"``, ``"matern52"``, ``"rbf"``, or a kernel of your own."""
     engine: str | Engine = "hmc"
     """``"hmc"``, ``"ess"``, ``"vi"``, ``"laplace"``, or an engine object with settings of its own."""
     likelihood: str = "choice"
@@ -53,14 +53,13 @@ class ChoiceGP:
             or not isinstance(self.latent_dim, int | np.integer)
             or self.latent_dim < 1
         ):
-            raise InvalidInput(f"latent_dim must be a whole number of at least 1, got {self.latent_dim!r}")
-        if self.kernel not in KERNELS:
-            raise InvalidInput(f"kernel must be one of {', '.join(map(repr, KERNELS))}, got {self.kernel!r}")
+            raise InvalidInputError(f"latent_dim must be a whole number of at least 1, got {self.latent_dim!r}")
+        kernel_named(self.kernel)
         engine_named(self.engine)
         if not 0.0 <= self.nugget < 1.0:
-            raise InvalidInput(f"nugget must be at least 0 and below 1, got {self.nugget!r}")
+            raise InvalidInputError(f"nugget must be at least 0 and below 1, got {self.nugget!r}")
         if not isinstance(self.correlated, bool):
-            raise InvalidInput(f"correlated must be True or False, got {self.correlated!r}")
+            raise InvalidInputError(f"correlated must be True or False, got {self.correlated!r}")
         check_likelihood_settings((), self.latent_dim, 1.0, self.likelihood, self.lapse)
 
     @property
@@ -98,9 +97,9 @@ class ChoiceGP:
     ) -> Posterior:
         """:meth:`fit` without a warning, for whoever looks at ``posterior.diagnostics``."""
         if not isinstance(data, ChoiceData):
-            raise InvalidInput(f"fit takes a ChoiceData, got {type(data).__name__}")
+            raise InvalidInputError(f"fit takes a ChoiceData, got {type(data).__name__}")
         if len(data.choices) == 0:
-            raise InvalidInput("there are no choices to learn from; add at least one Choice to the ChoiceData")
+            raise InvalidInputError("there are no choices to learn from; add at least one Choice to the ChoiceData")
         check_likelihood_settings(data.choices, self.latent_dim, 1.0, self.likelihood, self.lapse)
         engine, spec, report, began = engine_named(self.engine), self.spec, Reporter(progress), time.perf_counter()
         if start is not None and not self.correlated:

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import erfcx, log_ndtr
 
 from choicebo.choices import Choice, ChoiceData
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 from choicebo.model.choice_table import choice_table
 
 Array = NDArray[np.float64]
@@ -157,7 +157,7 @@ def choice_log_likelihood(
         One value per choice, ``(n_choices,)``. Over all subsets of a set they need not sum to one.
 
     Raises:
-        InvalidInput: A setting is out of range, the shape of ``latent`` does not fit, or a value is not finite.
+        InvalidInputError: A setting is out of range, the shape of ``latent`` does not fit, or a value is not finite.
 
     >>> import choicebo as cb
     >>> data = cb.ChoiceData([[0.0], [1.0]], [cb.Choice(shown=(0, 1), kept=(0,))])
@@ -177,7 +177,7 @@ def normalised_log_likelihood(
     A batch preference is normalised as it is: each option has one noise, and exactly one option comes out best.
 
     Raises:
-        InvalidInput: As above, or a set has more than ``choice_table.MAX_SET`` options and ``likelihood`` is ``"choice"``.
+        InvalidInputError: As above, or a set has more than ``choice_table.MAX_SET`` options and ``likelihood`` is ``"choice"``.
 
     >>> import choicebo as cb
     >>> data = cb.ChoiceData([[0.0], [1.0]], [cb.Choice(shown=(0, 1), kept=(0,))])
@@ -194,21 +194,21 @@ def normalised_log_likelihood(
 def check_likelihood_settings(choices: Iterable[Choice], n_e: int, noise: float, likelihood: str, lapse: float) -> None:
     """Refuse settings that the likelihood is not defined for, saying which are accepted."""
     if isinstance(noise, bool) or not isinstance(noise, int | float | np.number) or not 0.0 < noise < np.inf:
-        raise InvalidInput(f"noise must be a positive finite number, got {noise!r}")
+        raise InvalidInputError(f"noise must be a positive finite number, got {noise!r}")
     if isinstance(lapse, bool) or not isinstance(lapse, int | float | np.number) or not 0.0 <= lapse < 1.0:
-        raise InvalidInput(f"lapse must be at least 0 and below 1, got {lapse!r}")
+        raise InvalidInputError(f"lapse must be at least 0 and below 1, got {lapse!r}")
     if likelihood not in LIKELIHOODS:
-        raise InvalidInput(f"likelihood must be one of {', '.join(map(repr, LIKELIHOODS))}, got {likelihood!r}")
+        raise InvalidInputError(f"likelihood must be one of {', '.join(map(repr, LIKELIHOODS))}, got {likelihood!r}")
     if likelihood == "batch_preference" and n_e != 1:
-        raise InvalidInput(f"likelihood='batch_preference' needs one latent dimension, got {n_e}")
+        raise InvalidInputError(f"likelihood='batch_preference' needs one latent dimension, got {n_e}")
     for number, choice in enumerate(choices):
         if likelihood == "batch_preference" and len(choice.kept) != 1:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"likelihood='batch_preference' takes one winner per choice, but choice {number} kept "
                 f"{len(choice.kept)} options; use likelihood='choice' for subsets"
             )
         if likelihood == "choice" and choice.rejected and len(choice.kept) > MAX_KEPT:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"choice {number} kept {len(choice.kept)} options and rejected others; the likelihood has 2^kept terms and "
                 f"takes at most {MAX_KEPT} kept options there; show smaller sets"
             )
@@ -288,13 +288,13 @@ def _scaled_latent(latent: ArrayLike, data: ChoiceData, noise: float, likelihood
     try:
         values = np.asarray(latent, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InvalidInput(f"latent must be a numeric array of shape (options, n_e): {error}") from None
+        raise InvalidInputError(f"latent must be a numeric array of shape (options, n_e): {error}") from None
     if values.ndim != 2 or values.shape[0] != len(data.X) or values.shape[1] < 1:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"latent must have one row per option and one column per latent dimension, ({len(data.X)}, n_e) here; "
             f"got shape {values.shape}"
         )
     if not np.isfinite(values).all():
-        raise InvalidInput("latent has a value that is NaN or infinite; every entry must be finite")
+        raise InvalidInputError("latent has a value that is NaN or infinite; every entry must be finite")
     check_likelihood_settings(data.choices, values.shape[1], noise, likelihood, lapse)
     return np.asarray(values / noise)

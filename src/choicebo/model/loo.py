@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 Singles = NDArray[Any]
 """In single precision."""
 
-_REFIT = Hamiltonian(groups=1, warm_up=8, draws=20)
+_REFIT = Hamiltonian(groups=1, num_warmup=8, num_samples=20)
 """Chains that start in the posterior with all choices need little time to get used to one choice less."""
 
 
@@ -151,7 +151,7 @@ class Refitter:
         centre = self.v.mean(2, dtype=np.float64)
         sampler = Sampler(_REFIT, rest, np.random.default_rng([seed, number]), self.v, centre)
         sampler.warm_up(learn_mass=False)
-        sampler.draw(_REFIT.draws)
+        sampler.draw(_REFIT.num_samples)
         draws = sampler.chains_first()
         log_p = _scores(likelihood.only(number), prior, draws.reshape(-1, *draws.shape[2:]))[:, 0]
         return float(np.logaddexp.reduce(log_p) - np.log(len(log_p)))

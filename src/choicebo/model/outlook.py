@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from choicebo.model.covariance import KERNELS
+from choicebo.model.covariance import Kernel, kernel_named
 
 Array = NDArray[np.float64]
 
@@ -46,7 +46,7 @@ class _Smooth:
     """(n_e, d)"""
     mixing: Array
     """(n_e, n_e): latent functions from their independent parts of unit variance."""
-    kernel: str
+    kernel: str | Kernel
     nugget: float
 
     @functools.cached_property
@@ -62,7 +62,7 @@ class _Smooth:
         return np.asarray(np.sqrt(np.maximum(squared, 0.0)))
 
     def _covariance(self, r: Array) -> Array:
-        return np.asarray((1.0 - self.nugget) * KERNELS[self.kernel].value(r))
+        return np.asarray((1.0 - self.nugget) * kernel_named(self.kernel).value(r))
 
     def _mixed(self, parts: Array) -> Array:
         """Latent values (n, draws, n_e) of ``parts: (n_e, n, draws)``."""
@@ -79,7 +79,7 @@ class _Smooth:
 
         That of ``k(x, X_m)`` by ``x_j`` is ``k'(r) / r (x_j - X_mj) / l_j^2``.
         """
-        pull = by_covariance * ((1.0 - self.nugget) * KERNELS[self.kernel].slope(at.r))
+        pull = by_covariance * ((1.0 - self.nugget) * kernel_named(self.kernel).slope(at.r))
         towards = at.points * pull.sum(2, keepdims=True) - pull @ self.X
         return np.asarray((towards / self.lengthscales[:, None] ** 2).sum(0))
 

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from choicebo import pareto
 from choicebo._runtime import one_blas_thread
 from choicebo.choices import ChoiceData
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 from choicebo.model.choice_table import MAX_SET, choice_table, subset_of_code
 from choicebo.model.covariance import Hyperparameters, mixing
 from choicebo.model.diagnostics import Diagnostics
@@ -62,7 +62,7 @@ class Posterior:
     @property
     def latent_dim(self) -> int:
         """The number of latent dimensions."""
-        return self.spec.n_e
+        return self.spec.latent_dim
 
     @property
     def lengthscales(self) -> Array:
@@ -116,7 +116,7 @@ class Posterior:
         """
         points = self._points(X)
         if draws < 1:
-            raise InvalidInput(f"draws must be at least 1, got {draws}")
+            raise InvalidInputError(f"draws must be at least 1, got {draws}")
         total = self.draws.count
         return self.draws.taken(np.resize(evenly(total, min(draws, total)), draws)).at(points, seed)
 
@@ -153,9 +153,9 @@ class Posterior:
         """
         sets = np.asarray(X_sets, dtype=np.float64)
         if sets.ndim != 3 or sets.shape[2] != self.options.shape[1]:
-            raise InvalidInput(f"X_sets must have shape (sets, k, {self.options.shape[1]}), got {sets.shape}")
+            raise InvalidInputError(f"X_sets must have shape (sets, k, {self.options.shape[1]}), got {sets.shape}")
         if rule not in PREDICTION_RULES:
-            raise InvalidInput(f"rule must be one of {', '.join(map(repr, PREDICTION_RULES))}, got {rule!r}")
+            raise InvalidInputError(f"rule must be one of {', '.join(map(repr, PREDICTION_RULES))}, got {rule!r}")
         size = sets.shape[1]
         if rule == "mean":
             # Equal options are one option: rounding must not make one beat the other.
@@ -209,19 +209,19 @@ class Posterior:
         try:
             points = np.asarray(X, dtype=np.float64)
         except (TypeError, ValueError) as error:
-            raise InvalidInput(f"X must be a numeric array of shape (n, d): {error}") from None
+            raise InvalidInputError(f"X must be a numeric array of shape (n, d): {error}") from None
         dim = self.options.shape[1]
         if points.ndim != 2 or points.shape[1] != dim or len(points) == 0:
-            raise InvalidInput(f"X must have shape (n, {dim}) with n >= 1, got {points.shape}")
+            raise InvalidInputError(f"X must have shape (n, {dim}) with n >= 1, got {points.shape}")
         if not np.isfinite(points).all():
             row, column = np.argwhere(~np.isfinite(points))[0]
-            raise InvalidInput(f"X has a value that is not finite in row {row}, column {column}")
+            raise InvalidInputError(f"X has a value that is not finite in row {row}, column {column}")
         return points
 
 
 def _require_set(points: Array) -> None:
     if len(points) < 2:
-        raise InvalidInput("a choice needs at least two options to choose from, got one")
+        raise InvalidInputError("a choice needs at least two options to choose from, got one")
 
 
 def _most_frequent_pareto_set(latent: Array) -> int:
@@ -231,7 +231,7 @@ def _most_frequent_pareto_set(latent: Array) -> int:
     """
     size = latent.shape[1]
     if size > MAX_SET:
-        raise InvalidInput(f"a set of {size} options has 2^{size} subsets; at most {MAX_SET} options are taken")
+        raise InvalidInputError(f"a set of {size} options has 2^{size} subsets; at most {MAX_SET} options are taken")
     counts = np.bincount(memberships(latent) @ (1 << np.arange(size)), minlength=2**size)
     tied = np.flatnonzero(counts == counts.max())
     if len(tied) == 1:

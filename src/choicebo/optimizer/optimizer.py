@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from choicebo.choices import ChoiceData
-from choicebo.errors import AlreadyAnsweredError, InvalidInput
+from choicebo.errors import AlreadyAnsweredError, InvalidInputError
 from choicebo.history import Event, Look, Question, State, rules
 from choicebo.history.question import OWNER
 from choicebo.model.engines.base import ProgressCallback
@@ -21,6 +21,7 @@ from choicebo.space import Option, Searchable
 
 if TYPE_CHECKING:
     from choicebo.acquisition import Acquisition
+    from choicebo.model.covariance import Kernel
     from choicebo.model.engines import Engine
 
 
@@ -61,7 +62,7 @@ class ChoiceOptimizer:
         initial_queries: int | None = None,
         baseline: Option | None = None,
         companions: str = "dominated",
-        kernel: str = "matern32",
+        kernel: str | Kernel = "matern32",
         engine: str | Engine = "hmc",
         lapse: float = 0.01,
         correlated: bool = False,
@@ -72,7 +73,7 @@ class ChoiceOptimizer:
         if settings is None:
             settings = Settings.from_dict({**given, **unknown})  # which says what it does not know
         elif unknown or given != {name: getattr(Settings, name) for name in given}:
-            raise InvalidInput("give either Settings or keyword arguments, not both")
+            raise InvalidInputError("give either Settings or keyword arguments, not both")
         self._situation = Situation(space, settings.checked(space), ())
         self._position = 0
         self._state = State()
@@ -121,7 +122,7 @@ class ChoiceOptimizer:
         An empty list means "none of these": with a baseline, that it beats all of them; without one, it is a skip.
         """
         if kept is None:
-            raise InvalidInput("kept is None: give a list of positions, or use skip()")
+            raise InvalidInputError("kept is None: give a list of positions, or use skip()")
         self._answer(question, kept)
 
     def skip(self, question: Question | int) -> None:
@@ -144,10 +145,10 @@ class ChoiceOptimizer:
         Gives the number of those taken back.
         """
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-            raise InvalidInput(f"n is {n!r}; give a whole number of at least 1")
+            raise InvalidInputError(f"n is {n!r}; give a whole number of at least 1")
         there = self._state.n_acts()
         if there < n:
-            raise InvalidInput(f"there are {there} answers, skips and additions; {n} cannot be taken back")
+            raise InvalidInputError(f"there are {there} answers, skips and additions; {n} cannot be taken back")
         for _ in range(n):
             for event in rules.undo(self._state, OWNER, None):
                 self._state.apply(event)

@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 from choicebo.space import Option
 
 if TYPE_CHECKING:
     from choicebo.acquisition import Acquisition
+    from choicebo.model.covariance import Kernel
     from choicebo.model.engines import Engine
     from choicebo.model.gp import ChoiceGP
     from choicebo.space import Searchable
@@ -50,7 +51,7 @@ class Settings:
     """An option that the person has today: "none of these" then means that it beats all that are shown."""
     companions: str = COMPANIONS
     """How known options are chosen: "dominated" (most probably beaten by the new ones) or "informative"."""
-    kernel: str = "matern32"
+    kernel: str | Kernel = "matern32"
     engine: str | Engine = "hmc"
     lapse: float = 0.01
     correlated: bool = False
@@ -64,23 +65,25 @@ class Settings:
         from choicebo.model.gp import ChoiceGP
 
         if self.latent_dim != "auto" and (isinstance(self.latent_dim, str) or _not_count(self.latent_dim, 1)):
-            raise InvalidInput(f'latent_dim is {self.latent_dim!r}; give "auto" or a whole number of at least 1')
+            raise InvalidInputError(f'latent_dim is {self.latent_dim!r}; give "auto" or a whole number of at least 1')
         self.acquisitions  # noqa: B018  (refuses unknown names)
         for name, low in (("query_size", 2), ("new_per_query", 1), ("seed", 0)):
             if _not_count(getattr(self, name), low):
-                raise InvalidInput(f"{name} is {getattr(self, name)!r}; give a whole number of at least {low}")
+                raise InvalidInputError(f"{name} is {getattr(self, name)!r}; give a whole number of at least {low}")
         if self.query_size > 12:
-            raise InvalidInput(f"query_size is {self.query_size}; nobody compares so many at once: give at most 12")
+            raise InvalidInputError(
+                f"query_size is {self.query_size}; nobody compares so many at once: give at most 12"
+            )
         if self.new_per_query > self.query_size:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"new_per_query is {self.new_per_query}, more than query_size = {self.query_size}; give at most that"
             )
         if self.initial_queries is not None and _not_count(self.initial_queries, 1):
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"initial_queries is {self.initial_queries!r}; give a whole number of at least 1, or None"
             )
         if self.companions not in rules:
-            raise InvalidInput(f"companions is {self.companions!r}; give one of {', '.join(map(repr, rules))}")
+            raise InvalidInputError(f"companions is {self.companions!r}; give one of {', '.join(map(repr, rules))}")
         ChoiceGP(kernel=self.kernel, engine=self.engine, lapse=self.lapse, correlated=self.correlated)
 
     @property
@@ -96,7 +99,7 @@ class Settings:
         unknown = [name for name in names if name not in ACQUISITIONS and name not in BASELINES]
         alone = len(names) > 1 and any(name in BASELINES for name in names)
         if not names or unknown or alone:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"acquisition is {given!r}; give one of {', '.join(map(repr, accepted))}, or several that use the model, "
                 'joined by "+"'
             )
@@ -124,9 +127,9 @@ class Settings:
         from choicebo.space import Searchable
 
         if not isinstance(space, Searchable):
-            raise InvalidInput(f"space is a {type(space).__name__}; give a Space or a Catalogue")
+            raise InvalidInputError(f"space is a {type(space).__name__}; give a Space or a Catalogue")
         if space.size < 2:
-            raise InvalidInput("the space holds a single option; a choice needs at least two")
+            raise InvalidInputError("the space holds a single option; a choice needs at least two")
         return self if self.baseline is None else dataclasses.replace(self, baseline=space.validate(self.baseline))
 
     def first_queries(self, dim: int) -> int:
@@ -145,7 +148,7 @@ class Settings:
         """A JSON-compatible record of all settings."""
         for name in ("acquisition", "engine", "kernel"):
             if not isinstance(getattr(self, name), str):
-                raise InvalidInput(
+                raise InvalidInputError(
                     f"{name} is an object and cannot be stored; give its name where a loop is to be kept"
                 )
         return {**vars(self), "baseline": None if self.baseline is None else dict(self.baseline)}
@@ -156,7 +159,7 @@ class Settings:
         names = {field.name for field in dataclasses.fields(cls)}
         unknown = sorted(set(record) - names)
         if unknown:
-            raise InvalidInput(f"there is no setting {unknown[0]!r}; give some of {', '.join(sorted(names))}")
+            raise InvalidInputError(f"there is no setting {unknown[0]!r}; give some of {', '.join(sorted(names))}")
         return cls(**record)
 
 

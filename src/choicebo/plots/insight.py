@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 from choicebo.plots.figure import PALETTE, new_figure
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def surprise_marks(surprises: Sequence[Surprise]) -> Figure:
 def driver_bars(objectives: Sequence[Objective], most: int = 8) -> Figure:
     """For each hidden objective, how much of it each parameter explains, with the 95 % interval and the direction."""
     if not objectives:
-        raise InvalidInput("there are no hidden objectives to draw; give what insight.drivers returned")
+        raise InvalidInputError("there are no hidden objectives to draw; give what insight.drivers returned")
     names = _by_relevance(objectives)[:most]
     height = 1.3 + 0.36 * len(names)
     figure, panels = new_figure(columns=len(objectives), size=(max(4.6, 3.1 * len(objectives) + 0.8), height))
@@ -104,7 +104,7 @@ def driver_bars(objectives: Sequence[Objective], most: int = 8) -> Figure:
 def effect_curves(objectives: Sequence[Objective], most: int = 4) -> Figure:
     """The course of each hidden objective over its most relevant parameters, the others as they come, with 95 % bands."""
     if not objectives:
-        raise InvalidInput("there are no hidden objectives to draw; give what insight.drivers returned")
+        raise InvalidInputError("there are no hidden objectives to draw; give what insight.drivers returned")
     names = _by_relevance(objectives)[:most]
     figure, panels = new_figure(columns=len(names), size=(max(4.2, 2.5 * len(names)), 3.0))
     for axes, name in zip(panels, names, strict=True):

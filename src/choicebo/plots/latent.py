@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 from choicebo.plots.figure import PALETTE, Array, Units, in_units, new_figure
 
 if TYPE_CHECKING:
@@ -114,10 +114,10 @@ def _check(
 ) -> None:
     latent_dim, dim = posterior.latent_dim, posterior.options.shape[1]
     if not 0 <= column < dim:
-        raise InvalidInput(f"column must be from 0 to {dim - 1}, the inputs of the options; got {column}")
+        raise InvalidInputError(f"column must be from 0 to {dim - 1}, the inputs of the options; got {column}")
     if not x_range[0] < x_range[1]:
-        raise InvalidInput(f"x_range must be (low, high) with low < high in the unit interval, got {x_range}")
+        raise InvalidInputError(f"x_range must be (low, high) with low < high in the unit interval, got {x_range}")
     if sorted(dimensions) != list(range(latent_dim)):
-        raise InvalidInput(f"order must name each of the {latent_dim} latent dimensions once, got {dimensions}")
+        raise InvalidInputError(f"order must name each of the {latent_dim} latent dimensions once, got {dimensions}")
     if len(names) != latent_dim:
-        raise InvalidInput(f"labels must be {latent_dim} names, one for each latent function, got {names}")
+        raise InvalidInputError(f"labels must be {latent_dim} names, one for each latent function, got {names}")

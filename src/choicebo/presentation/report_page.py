@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from choicebo import __version__, insight, plots
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 from choicebo.formatting import counted, percent
 from choicebo.presentation.fields import as_table, describe
 from choicebo.presentation.page import figure, page, png, table
@@ -121,7 +121,7 @@ def _trust(study: Study, posterior: Posterior, found: Status) -> Iterable[str]:
     yield _picture(plots.surprise_marks(surprises), "How surprising each answer is, given all others.")
     try:
         calibration = insight.calibration(posterior)
-    except InvalidInput as error:
+    except InvalidInputError as error:
         yield f"<p>{escape(str(error))}</p>"
         return
     yield f"<p>{escape(calibration.sentence)}</p>"

@@ -14,7 +14,7 @@ from concurrent.futures.process import BrokenProcessPool
 from typing import Any, ParamSpec, TypeVar
 
 from choicebo._runtime import limit_blas_threads
-from choicebo.errors import ConvergenceWarning, InvalidInput, StorageError
+from choicebo.errors import ConvergenceWarning, InvalidInputError, StorageError
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -83,11 +83,11 @@ class Cluster(Executor):
         try:
             import distributed
         except ImportError:
-            raise InvalidInput("A cluster needs dask.distributed: pip install 'choicebo[dask]'.") from None
+            raise InvalidInputError("A cluster needs dask.distributed: pip install 'choicebo[dask]'.") from None
         try:
             self._client = distributed.Client(address, timeout=_CLUSTER_SECONDS, set_as_default=False)
         except (OSError, ValueError) as error:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"No dask scheduler answers at {address!r} ({error}); start one with `dask scheduler` and give its address, "
                 "for example tcp://127.0.0.1:8786."
             ) from None

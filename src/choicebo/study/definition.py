@@ -24,7 +24,7 @@ from pydantic import (
     model_validator,
 )
 
-from choicebo.errors import ChoiceboError, InvalidInput, SpaceError, StudyError
+from choicebo.errors import ChoiceboError, InvalidInputError, SpaceError, StudyError
 from choicebo.space import Catalogue, Option, Space, from_dict
 from choicebo.space.values import as_text, suggestion
 from choicebo.study.tables import StudyRow
@@ -71,9 +71,9 @@ def _name(given: object) -> str:
 def _space(given: object) -> Space | Catalogue:
     space = from_dict(given) if isinstance(given, Mapping) else given
     if not isinstance(space, (Space, Catalogue)):
-        raise InvalidInput(f"space is a {type(space).__name__}: give a Space or a Catalogue.")
+        raise InvalidInputError(f"space is a {type(space).__name__}: give a Space or a Catalogue.")
     if space.size < 2:
-        raise InvalidInput("The space holds a single option: a choice needs at least two.")
+        raise InvalidInputError("The space holds a single option: a choice needs at least two.")
     return space
 
 

@@ -37,7 +37,7 @@ import tomli_w
 from pydantic import ConfigDict, TypeAdapter
 from typing_extensions import TypedDict
 
-from choicebo.errors import InvalidInput, SpaceError
+from choicebo.errors import InvalidInputError, SpaceError
 from choicebo.space import Catalogue, Parameter
 from choicebo.space.serialisation import KINDS, VERSION
 from choicebo.space.values import Value, suggestion
@@ -94,7 +94,7 @@ def read(path: str | Path) -> StudyDefinition:
     path = Path(path)
     try:
         return loads(_read_text(path), path.parent)
-    except InvalidInput as error:
+    except InvalidInputError as error:
         raise type(error)(f"{path}: {error}") from None
 
 

@@ -16,7 +16,7 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 from choicebo.formatting import counted, moment, percent, plural
 from choicebo.study import OWNER, Answer, Study, StudyNotFoundError
 from choicebo.web.access import Access, OwnerOnlyError, Visitor
@@ -133,7 +133,7 @@ def whole(value: object, what: str) -> int:
     try:
         return int(str(value))
     except ValueError:
-        raise InvalidInput(f"{what} is {str(value)!r}: give a whole number.") from None
+        raise InvalidInputError(f"{what} is {str(value)!r}: give a whole number.") from None
 
 
 def render(request: Request, template: str, *, status: int = 200, seat: Seat | None = None, **context: Any) -> Response:

@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from choicebo.errors import ChoiceboError, InvalidInput
+from choicebo.errors import ChoiceboError, InvalidInputError
 from choicebo.study import AlreadyAnsweredError, StorageError, StudyExistsError, StudyNotFoundError, UnknownRaterError
 from choicebo.web.access import ForgedFormError, NotAllowedError, OwnerOnlyError, TooManyAttemptsError
 from choicebo.web.addresses import name_of, study_path
@@ -31,7 +31,7 @@ _CODES: tuple[tuple[type[Exception], int], ...] = (
     (OwnerOnlyError, 403),
     (TooManyAttemptsError, 429),
     (ForgedFormError, 403),
-    (InvalidInput, 400),
+    (InvalidInputError, 400),
     (StorageError, 503),
 )
 _SORRY = "Something went wrong on the server. What you answered before is stored; try again."

@@ -9,7 +9,7 @@ import secrets
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 from choicebo.study import Storage
 
 SHORTEST_TOKEN = 16
@@ -36,7 +36,7 @@ class ServerSettings:
     >>> ServerSettings("bread.db", host="0.0.0.0")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    choicebo.errors.InvalidInput: The address 0.0.0.0 can be reached from other machines, so a token is needed; ...
+    choicebo.errors.InvalidInputError: The address 0.0.0.0 can be reached from other machines, so a token is needed; ...
     """
 
     url: str
@@ -56,19 +56,21 @@ class ServerSettings:
 
     def __post_init__(self) -> None:
         if self.token is None and not is_loopback(self.host):
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"The address {self.host} can be reached from other machines, so a token is needed; here is a fresh one: "
                 f"--token {secrets.token_urlsafe(SHORTEST_TOKEN)}"
             )
         if self.token is not None and len(self.token) < SHORTEST_TOKEN:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"The token has {len(self.token)} characters: give at least {SHORTEST_TOKEN}, so that nobody guesses it."
             )
         if self.workers < 0:
-            raise InvalidInput(f"workers is {self.workers}: give 1 or more, or 0 for one less than there are cores.")
+            raise InvalidInputError(
+                f"workers is {self.workers}: give 1 or more, or 0 for one less than there are cores."
+            )
 
         if not (math.isfinite(self.patience) and self.patience >= 0):
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"patience is {self.patience}: give seconds, or 0 to wait for the model as long as it takes."
             )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 
 
 def installed() -> bool:
@@ -15,7 +15,7 @@ def installed() -> bool:
 def require(what: str) -> None:
     """Refuse ``what`` in a sentence that says how to get it, unless the extra is installed."""
     if not installed():
-        raise InvalidInput(
+        raise InvalidInputError(
             f"{what} needs BoTorch, which is not installed; install it with pip install 'choicebo[botorch]', "
             "or leave it out."
         )

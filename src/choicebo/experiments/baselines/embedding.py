@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
 from choicebo.choices import ChoiceData
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 from choicebo.experiments.baselines.torch_tools import quiet_and_seeded, tensor
 from choicebo.experiments.choosers import pareto_choice
 
@@ -56,7 +56,7 @@ def fit(data: ChoiceData, latent_dim: int = 2, seed: int = 0) -> ParetoEmbedding
     """Train on choices whose sets have one size, all of them at once, by Adam with weight decay."""
     sizes = {len(choice.shown) for choice in data.choices}
     if len(sizes) != 1:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"ParetoEmbedding was given sets of sizes {sorted(sizes)}; give choices from sets of one size."
         )
     shown = tensor(np.asarray(data.X)[[list(choice.shown) for choice in data.choices]])

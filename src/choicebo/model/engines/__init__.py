@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 from choicebo.model.engines.base import Engine, Fit, Limits, ModelSpec, Reporter
 from choicebo.model.engines.elliptical import Elliptical
 from choicebo.model.engines.hamiltonian import Hamiltonian
@@ -48,7 +48,7 @@ def question_engine(name: str) -> Engine:
     """
     engine = engine_named(name)
     if isinstance(engine, Hamiltonian):
-        return dataclasses.replace(engine, limits=QUESTION, groups=1, most_work=_WORK_OF_A_QUESTION)
+        return dataclasses.replace(engine, limits=QUESTION, groups=1, max_work=_WORK_OF_A_QUESTION)
     return dataclasses.replace(engine, limits=QUESTION) if isinstance(engine, Elliptical) else engine
 
 
@@ -61,5 +61,7 @@ def engine_named(engine: str | Engine) -> Engine:
     if not isinstance(engine, str):
         return engine
     if engine not in ENGINES:
-        raise InvalidInput(f"engine must be one of {', '.join(map(repr, ENGINES))} or an engine object, got {engine!r}")
+        raise InvalidInputError(
+            f"engine must be one of {', '.join(map(repr, ENGINES))} or an engine object, got {engine!r}"
+        )
     return ENGINES[engine]()

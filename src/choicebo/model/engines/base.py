@@ -10,8 +10,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from choicebo.errors import FitInterrupted
-from choicebo.model.covariance import Hyperparameters, HyperPrior
+from choicebo.errors import FitInterruptedError
+from choicebo.model.covariance import Hyperparameters, HyperPrior, Kernel
 from choicebo.model.evaluate import Likelihood
 
 Array = NDArray[np.float64]
@@ -24,8 +24,8 @@ ProgressCallback = Callable[[str, float], bool | None]
 class ModelSpec:
     """The model apart from its data."""
 
-    n_e: int
-    kernel: str = "matern32"
+    latent_dim: int
+    kernel: str | Kernel = "matern32"
     lapse: float = 0.01
     nugget: float = 0.01
     prior: HyperPrior = HyperPrior()
@@ -128,7 +128,7 @@ class Reporter:
         if self._callback is None:
             return
         if self._callback(stage, self._low + (self._high - self._low) * fraction) is False:
-            raise FitInterrupted(f"the fit was interrupted by its progress callback during {stage!r}")
+            raise FitInterruptedError(f"the fit was interrupted by its progress callback during {stage!r}")
 
     def part(self, low: float, high: float) -> Reporter:
         """A reporter for a part of this one's share."""

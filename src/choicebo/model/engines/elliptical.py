@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 from choicebo.model.covariance import Hyperparameters
 from choicebo.model.engines.base import Fit, Learner, Limits, ModelSpec, Reporter
 from choicebo.model.engines.hamiltonian import first_values
@@ -53,9 +53,9 @@ def transition(
 class Elliptical:
     """The ``ess`` engine: sixteen chains."""
 
-    draws: int = 50
+    num_samples: int = 50
     """Per chain, each ``thin`` transitions after the last."""
-    warm_up: int = 20
+    num_warmup: int = 20
     """Thrown away at the start of each chain, in units of ``thin`` transitions."""
     thin: int = 10
     limits: Limits = Limits()
@@ -64,8 +64,8 @@ class Elliptical:
     """Finds the hyperparameters and the starting points; ``Variational()`` is the paper's."""
 
     def __post_init__(self) -> None:
-        if self.thin < 1 or self.draws < 4 or self.warm_up < 0:
-            raise InvalidInput("ess needs thin of at least 1, 4 draws and no negative warm-up")
+        if self.thin < 1 or self.num_samples < 4 or self.num_warmup < 0:
+            raise InvalidInputError("ess needs thin of at least 1, 4 draws and no negative warm-up")
 
     @property
     def name(self) -> str:
@@ -86,11 +86,11 @@ class Elliptical:
         v = first_values(rng, learned.basins)
         height, _ = likelihood.value_and_gradient(prior.latent(v))
         found = []
-        total = self.warm_up + self.draws
+        total = self.num_warmup + self.num_samples
         for done in range(total):
             for _ in range(self.thin):
                 v, height = transition(rng, likelihood, prior, v, height)
-            if done >= self.warm_up:
+            if done >= self.num_warmup:
                 found.append(np.moveaxis(v, 2, 0))
             report("drawing", 0.3 + 0.7 * (done + 1) / total)
         whitened = np.stack(found, axis=1).astype(np.float64)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from choicebo._runtime import in_parallel
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 from choicebo.model.convergence import least_effective, margin_pairs, worst_r_hat
 from choicebo.model.covariance import Hyperparameters
 from choicebo.model.engines.base import Basin, Fit, Learner, Limits, ModelSpec, Reporter
@@ -38,7 +38,7 @@ _DIVERGED = 1000.0
 _LONG_SHARE, _LONG = 0.2, 3.0
 """One trajectory in five is three times as long: a few choices leave side modes, and short ones hardly lead out of them."""
 _FEWEST_DRAWS = 60
-"""Draws of each chain that ``most_work`` always allows."""
+"""Draws of each chain that ``max_work`` always allows."""
 _KEPT = 640
 """Draws that the posterior holds at the most, of both groups of chains together; more were only needed to converge."""
 
@@ -156,20 +156,20 @@ class Hamiltonian:
 
     limits: Limits = Limits()
     """Draws are made until these are met, ..."""
-    most_draws: int = 400
+    max_samples: int = 400
     """... up to so many of each chain."""
-    most_work: int | None = None
+    max_work: int | None = None
     """Where given, a chain makes no more draws than this divided by the number of choices: many of them take longer."""
-    draws: int = 10
+    num_samples: int = 10
     """Of each chain, before the limits are first looked at, and between two looks."""
     groups: int = 2
     """Of sixteen chains each; they run at the same time where there are processors for it."""
-    warm_up: int = 15
+    num_warmup: int = 15
     """Transitions per chain that tune the step size and are thrown away."""
     trajectory: float = 1.8
     """Mean length of a trajectory. A quarter turn of a standard normal, after which a draw is independent of the one
     before, is 1.6; the posterior is wider than the mass matrix says in some directions."""
-    most_steps: int = 30
+    max_steps: int = 30
     """At most so many for a trajectory, whatever the step size; each costs two gradients."""
     target_acceptance: float = 0.92
     first_step_size: float = 0.9
@@ -179,16 +179,18 @@ class Hamiltonian:
     """Finds the hyperparameters and the Gaussians to start from."""
 
     def __post_init__(self) -> None:
-        if min(self.groups, self.most_steps, self.curvature_draws) < 1 or min(self.draws, self.warm_up) < 4:
-            raise InvalidInput(
+        if min(self.groups, self.max_steps, self.curvature_draws) < 1 or min(self.num_samples, self.num_warmup) < 4:
+            raise InvalidInputError(
                 "hmc needs at least 1 group, 1 step, 1 curvature draw, 4 draws and 4 warm-up transitions"
             )
-        if self.most_draws < self.draws:
-            raise InvalidInput(f"most_draws is {self.most_draws}; give at least draws = {self.draws}")
+        if self.max_samples < self.num_samples:
+            raise InvalidInputError(
+                f"max_samples is {self.max_samples}; give at least num_samples = {self.num_samples}"
+            )
         if not 0.0 < self.target_acceptance < 1.0:
-            raise InvalidInput(f"target_acceptance must lie between 0 and 1, got {self.target_acceptance!r}")
+            raise InvalidInputError(f"target_acceptance must lie between 0 and 1, got {self.target_acceptance!r}")
         if not (self.trajectory > 0.0 and self.first_step_size > 0.0):
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"trajectory and first_step_size must be positive, got {self.trajectory!r} and {self.first_step_size!r}"
             )
 
@@ -219,11 +221,11 @@ class Hamiltonian:
         step = float(np.mean([sampler.log_step for sampler in samplers]))
         for sampler in samplers:
             sampler.log_step = step
-        most = self.most_draws
-        if self.most_work is not None:
-            most = min(most, max(_FEWEST_DRAWS, self.most_work // likelihood.choices))
+        most = self.max_samples
+        if self.max_work is not None:
+            most = min(most, max(_FEWEST_DRAWS, self.max_work // likelihood.choices))
         while True:
-            list(in_parallel(lambda sampler: sampler.draw(self.draws), samplers))
+            list(in_parallel(lambda sampler: sampler.draw(self.num_samples), samplers))
             quantities = np.concatenate([sampler.quantities() for sampler in samplers], axis=1)
             made = quantities.shape[2]
             done = (
@@ -231,7 +233,7 @@ class Hamiltonian:
                 and worst_r_hat(quantities) <= self.limits.r_hat
             )
             report("drawing", 1.0 if done else min(0.99, 0.7 + 0.3 * made / most))
-            if done or made + self.draws > most:
+            if done or made + self.num_samples > most:
                 break
         whitened = np.concatenate([sampler.chains_first() for sampler in samplers])
         return Fit(
@@ -292,8 +294,8 @@ class Sampler:
 
     def warm_up(self, learn_mass: bool = True) -> None:
         """Transitions that tune the step size, and the mass matrix once the chains have left the Gaussian they started from."""
-        third, tuned = self._engine.warm_up // 3, 0
-        for number in range(self._engine.warm_up):
+        third, tuned = self._engine.num_warmup // 3, 0
+        for number in range(self._engine.num_warmup):
             if number in (third, 2 * third):
                 self._put_in_order()
             if learn_mass and number == third:
@@ -344,7 +346,7 @@ class Sampler:
         length = engine.trajectory * self._rng.uniform(_SHORTEST, 2.0 - _SHORTEST)
         if self._rng.random() < _LONG_SHARE:
             length *= _LONG
-        steps = int(np.clip(np.ceil(length / np.exp(self.log_step)), 1, engine.most_steps))
+        steps = int(np.clip(np.ceil(length / np.exp(self.log_step)), 1, engine.max_steps))
         size = min(length / steps, float(np.exp(self.log_step)))
         self._chains, done = transition(self._rng, self._target, self._chains, size, steps)
         if len(self._chains.v) > 1:

@@ -21,7 +21,7 @@ from scipy.linalg import solve_triangular
 from scipy.optimize import linear_sum_assignment
 
 from choicebo._runtime import in_parallel
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 from choicebo.model.covariance import Hyperparameters
 from choicebo.model.engines.base import INDEPENDENT, Basin, Fit, Learned, Limits, ModelSpec, Reporter
 from choicebo.model.engines.gaussian import (
@@ -141,7 +141,7 @@ class Ascender:
     @classmethod
     def of(cls, spec: ModelSpec, likelihood: Likelihood) -> Ascender:
         """For one data set."""
-        packing = Packing(spec.n_e, likelihood.X.shape[1], spec.correlated)
+        packing = Packing(spec.latent_dim, likelihood.X.shape[1], spec.correlated)
         return cls(spec, likelihood, Whitener.of(spec, likelihood), packing)
 
     def mode(self, hyper: Hyperparameters, v: Array) -> Mode:
@@ -218,18 +218,18 @@ class Laplace:
     """Random starting points of the short course."""
     finalists: int = 4
     """So many of the best are followed to their modes."""
-    most_rounds: int = 30
+    max_rounds: int = 30
     """At most so many steps on the hyperparameters; they end when a step promises less than 0.02 nats."""
     rival: float = 4.0
     """Modes whose evidence is less than this below the best one's are kept, in nats: chains start there, too."""
-    draws: int = 400
-    chains: int = 4
+    num_samples: int = 400
+    num_chains: int = 4
     """The draws are independent; they are handed out as that many chains so that every engine's look alike."""
     limits: Limits = INDEPENDENT
 
     def __post_init__(self) -> None:
-        if min(self.starts, self.finalists, self.most_rounds, self.chains) < 1 or self.draws < 4:
-            raise InvalidInput("laplace needs at least 1 start, 1 finalist, 1 round, 1 chain and 4 draws")
+        if min(self.starts, self.finalists, self.max_rounds, self.num_chains) < 1 or self.num_samples < 4:
+            raise InvalidInputError("laplace needs at least 1 start, 1 finalist, 1 round, 1 chain and 4 draws")
 
     @property
     def name(self) -> str:
@@ -252,7 +252,7 @@ class Laplace:
         modes.sort(key=lambda mode: -mode.log_evidence)
         report(_STAGE, 0.5)
         climbs = [ascender.begin(found.hyper, modes[0])]
-        if likelihood.choices <= _FEW and spec.n_e > 1:
+        if likelihood.choices <= _FEW and spec.latent_dim > 1:
             # With few choices the hyperparameters have several optima: the latent dimensions part in one way, or in the other.
             climbs.append(ascender.begin(found.hyper, modes[0], reverse=True))
         if start is not None:
@@ -268,12 +268,12 @@ class Laplace:
     def _climb(self, ascender: Ascender, state: Ascent, report: Reporter) -> tuple[Ascent, list[float]]:
         """Steps on the hyperparameters until they promise nothing, and the evidence on the way."""
         trace = [state.evidence]
-        for number in range(self.most_rounds):
+        for number in range(self.max_rounds):
             if state.promised < _SETTLED:
                 break
             state = ascender.advance(state)
             trace.append(state.evidence)
-            report(_STAGE, (number + 1) / self.most_rounds)
+            report(_STAGE, (number + 1) / self.max_rounds)
         return state, trace
 
     def _basins(self, ascender: Ascender, best: Ascent, first: Hyperparameters, modes: list[Mode]) -> tuple[Basin, ...]:
@@ -301,11 +301,11 @@ class Laplace:
         """Learn the hyperparameters and draw from the Gaussian at the best mode."""
         learned = self.learn(rng, spec, likelihood, start, report.part(0.0, 0.95))
         basin = learned.basins[0]
-        each = -(-self.draws // self.chains)
-        noise = rng.standard_normal((each * self.chains, basin.centre.size))
+        each = -(-self.num_samples // self.num_chains)
+        noise = rng.standard_normal((each * self.num_chains, basin.centre.size))
         whitened = basin.centre.reshape(-1) + noise @ basin.transform.T
         report("drawing", 1.0)
-        shape = (self.chains, each, *basin.centre.shape)
+        shape = (self.num_chains, each, *basin.centre.shape)
         return Fit(learned.hyper, whitened.reshape(shape), basin.log_evidence, learned.trace)
 
 

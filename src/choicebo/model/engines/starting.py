@@ -69,8 +69,8 @@ def starting_points(
     rng: np.random.Generator, spec: ModelSpec, likelihood: Likelihood, *, starts: int, report: Reporter
 ) -> Starts:
     """Run the short course from ``starts`` random starting points."""
-    n_e, m, dim = spec.n_e, likelihood.options, likelihood.X.shape[1]
-    shared = dataclasses.replace(spec, n_e=1, correlated=False)
+    n_e, m, dim = spec.latent_dim, likelihood.options, likelihood.X.shape[1]
+    shared = dataclasses.replace(spec, latent_dim=1, correlated=False)
     whitener = Whitener.of(shared, likelihood)
     hyper = spec.prior.centre(dim, 1)
     hyper = hyper._replace(log_lengthscale=hyper.log_lengthscale + np.log(_SHORTENED))

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from choicebo._runtime import in_parallel
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 from choicebo.model.covariance import Hyperparameters
 from choicebo.model.engines.base import INDEPENDENT, Basin, Fit, Learned, Limits, ModelSpec, Reporter
 from choicebo.model.engines.gaussian import precision_at, precision_factor, root_of_inverse
@@ -145,16 +145,19 @@ class Variational:
     """Steps on the approximation for each step on the hyperparameters."""
     learning_rate: float = 0.1
     hyper_learning_rate: float = 0.3
-    draws: int = 400
-    chains: int = 4
+    num_samples: int = 400
+    num_chains: int = 4
     """The draws are independent; they are handed out as that many chains so that every engine's look alike."""
     limits: Limits = INDEPENDENT
 
     def __post_init__(self) -> None:
         if self.covariance not in COVARIANCES:
-            raise InvalidInput(f"covariance must be one of {', '.join(COVARIANCES)}, got {self.covariance!r}")
-        if min(self.starts, self.finalists, self.rounds, self.steps_per_round, self.chains) < 1 or self.draws < 4:
-            raise InvalidInput("vi needs at least 1 start, 1 finalist, 1 round, 1 step, 1 chain and 4 draws")
+            raise InvalidInputError(f"covariance must be one of {', '.join(COVARIANCES)}, got {self.covariance!r}")
+        if (
+            min(self.starts, self.finalists, self.rounds, self.steps_per_round, self.num_chains) < 1
+            or self.num_samples < 4
+        ):
+            raise InvalidInputError("vi needs at least 1 start, 1 finalist, 1 round, 1 step, 1 chain and 4 draws")
 
     @property
     def name(self) -> str:
@@ -218,13 +221,13 @@ class Variational:
     ) -> Fit:
         """Learn the hyperparameters and draw from the approximation."""
         q, hyper, trace = self.approximate(rng, spec, likelihood, start, report)
-        each = -(-self.draws // self.chains)
-        total = -(-each * self.chains // LANES) * LANES
+        each = -(-self.num_samples // self.num_chains)
+        total = -(-each * self.num_chains // LANES) * LANES
         noise = rng.standard_normal((*q.mean.shape, total), dtype=np.float32)
         bound = evidence_bound(likelihood, Whitener.of(spec, likelihood).at(hyper), q, noise)
-        whitened = np.moveaxis(q.draw(noise)[..., : each * self.chains], 2, 0).astype(np.float64)
+        whitened = np.moveaxis(q.draw(noise)[..., : each * self.num_chains], 2, 0).astype(np.float64)
         report("drawing", 1.0)
-        shape = (self.chains, each, *q.mean.shape)
+        shape = (self.num_chains, each, *q.mean.shape)
         return Fit(hyper, whitened.reshape(shape), bound + spec.prior.log_density(hyper), trace)
 
 

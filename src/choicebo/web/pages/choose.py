@@ -11,12 +11,12 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 from choicebo.formatting import counted
 from choicebo.serving.scheduler import BEFORE_THINKING
 from choicebo.space import Option
 from choicebo.study import AlreadyAnsweredError, Question, Standing, Study, StudyError
-from choicebo.web import events, pictures
+from choicebo.web import pictures, server_sent_events
 from choicebo.web.addresses import study_path
 from choicebo.web.context import (
     Form,
@@ -99,7 +99,9 @@ def undo(request: Request, sitting: Sitting, form: Form) -> Response:
 @router.get("/study/{name}/events")
 def question_events(request: Request, sitting: Sitting) -> Response:
     """Server-sent events until the question is there."""
-    return events.stream(request, server_of(request).scheduler.begin_question(sitting.study, sitting.rater), explain)
+    return server_sent_events.stream(
+        request, server_of(request).scheduler.begin_question(sitting.study, sitting.rater), explain
+    )
 
 
 @router.get("/study/{name}/advice")
@@ -201,4 +203,4 @@ def _seconds(form: FormData) -> float | None:
     try:
         return min(max(float(given), 0.0), 86400.0)
     except ValueError:
-        raise InvalidInput(f"seconds is {given!r}: give a number.") from None
+        raise InvalidInputError(f"seconds is {given!r}: give a number.") from None

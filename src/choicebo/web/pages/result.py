@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from choicebo.study import Study, StudyNotFoundError
-from choicebo.web import charts, events, pictures
+from choicebo.web import charts, pictures, server_sent_events
 from choicebo.web.context import OwnerSitting, ResultSitting, Seat, render, server_of, whose
 from choicebo.web.failures import explain
 from choicebo.web.study_result import Point
@@ -42,7 +42,9 @@ def result_part(request: Request, sitting: ResultSitting, rater: str = "") -> Re
 @router.get("/study/{name}/result/events")
 def result_events(request: Request, sitting: ResultSitting, rater: str = "") -> Response:
     """Server-sent events until the result is there."""
-    return events.stream(request, server_of(request).begin_result(sitting.study, whose(sitting, rater)), explain)
+    return server_sent_events.stream(
+        request, server_of(request).begin_result(sitting.study, whose(sitting, rater)), explain
+    )
 
 
 @router.get("/study/{name}/download/{file}")

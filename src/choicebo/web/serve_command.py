@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import typer
 
-from choicebo.errors import InvalidInput
+from choicebo.errors import InvalidInputError
 from choicebo.presentation import output
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def serve(
         from choicebo.web.app import create_app
         from choicebo.web.server_settings import ServerSettings
     except ImportError as error:
-        raise InvalidInput(f"The web app needs {error.name!r}: pip install 'choicebo[web]'.") from None
+        raise InvalidInputError(f"The web app needs {error.name!r}: pip install 'choicebo[web]'.") from None
     from choicebo.model import compiling
 
     settings = ServerSettings(study, host, port, token, workers, share_result, images, patience)
