@@ -9,7 +9,7 @@ from insight_helpers import answers, believing, tastes
 import choicebo as cb
 from choicebo.errors import InvalidInputError
 from choicebo.insight import drivers
-from choicebo.insight.alignment import aligned_orders, order_like, reordered
+from choicebo.model.alignment import aligned_orders, order_like, reordered
 
 
 def swapped(posterior):

@@ -11,7 +11,7 @@ from scipy.interpolate import CubicSpline
 
 from choicebo.errors import InvalidInputError
 from choicebo.formatting import percent
-from choicebo.insight.alignment import aligned_orders, order_like, reordered
+from choicebo.model.alignment import aligned_orders, order_like, reordered
 from choicebo.model.covariance import covariance
 from choicebo.model.posterior import Posterior
 from choicebo.space import Catalogue, Column, Searchable

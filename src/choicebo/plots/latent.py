@@ -104,7 +104,7 @@ def matching_order(posterior: Posterior, X: Array, values: Array) -> list[int]:
     For pictures beside the truth: the numbering of the latent dimensions is arbitrary. Dimensions without a
     partner come last.
     """
-    from choicebo.insight.alignment import order_like
+    from choicebo.model.alignment import order_like
 
     return [int(d) for d in order_like(posterior.latent(X).mean, values)]
 

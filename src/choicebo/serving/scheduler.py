@@ -92,7 +92,7 @@ class Scheduler:
     def _wait_for_model(self, study: Study, rater: str) -> None:
         """Return when the model's question is there, or when the rater has waited long enough. The model works on."""
         until = time.monotonic() + self.patience
-        while study.needs_model(rater) and not study.is_ready(rater):
+        while study.waits_for_model(rater):
             job = self._think(study, rater)
             left = 0.0 if rater in job.outwaited else until - time.monotonic()
             try:

@@ -50,6 +50,13 @@ class Asking:
         """Whose answers the questions of a rater are computed from: their own, or everybody's."""
         return rater if self._what.raters_mode == "separate" else None
 
+    def needs_model(self, state: State, rater: str) -> bool:
+        """Whether the next question of a rater is computed with the model."""
+        from choicebo.optimizer import Settings
+
+        settings = Settings.from_dict(self._what.settings)
+        return settings.needs_model(state.n_answers(self.share(rater)), self._what.space.dim)
+
     def situation(self, state: State, rater: str | None) -> Situation:
         """What is known of everybody, or of one rater."""
         from choicebo.optimizer import Settings

@@ -317,12 +317,18 @@ class Study:
 
     def needs_model(self, rater: str | None = None) -> bool:
         """Whether the next question is computed with the model; the first ones of a study are not."""
-        from choicebo.optimizer import Settings
-
         name = self._events.rater(rater)
         with self._events.reading() as state:
-            answers = state.n_answers(self._asking.share(name))
-        return Settings.from_dict(self._what.settings).needs_model(answers, self.space.dim)
+            return self._asking.needs_model(state, name)
+
+    def waits_for_model(self, rater: str | None = None) -> bool:
+        """Whether :meth:`ask` would compute with the model."""
+        name = self._events.rater(rater)
+        with self._events.reading() as state:
+            if state.open_questions(name) or not self._asking.needs_model(state, name):
+                return False
+            situation = self._asking.situation(state, self._asking.share(name))
+        return not self._asking.learner.has_question(situation)
 
     def tell(
         self,

@@ -78,7 +78,7 @@ def build_result(study: Study, rater: str | None = None) -> Result:
 def _points(fitted: ChoiceOptimizer, posterior: Posterior, order: list[int]) -> tuple[Point, ...]:
     import numpy as np
 
-    from choicebo.insight.alignment import aligned_orders, reordered
+    from choicebo.model.alignment import aligned_orders, reordered
 
     seen = fitted.pareto_set(0.0)
     latent = posterior.sample(fitted.space.encode([found.option for found in seen]), draws=_DRAWS)

@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
-from scipy.optimize import linear_sum_assignment
 
 from choicebo._runtime import in_parallel
 from choicebo.errors import InvalidInputError
+from choicebo.model.alignment import order_like
 from choicebo.model.covariance import Hyperparameters
 from choicebo.model.engines.base import INDEPENDENT, Basin, Fit, Learned, Limits, ModelSpec, Reporter
 from choicebo.model.engines.gaussian import (
@@ -332,7 +332,4 @@ _SAME = 0.25
 
 def in_order_of(latent: Singles, other: Singles) -> Singles:
     """The latent dimensions in the order that resembles ``other: (n_e, m)`` most."""
-    n_e = len(latent)
-    likeness = np.corrcoef(latent, other)[:n_e, n_e:] if n_e > 1 else np.ones((1, 1))
-    order = linear_sum_assignment(-np.nan_to_num(likeness.T))[1]
-    return np.asarray(latent[order])
+    return latent[order_like(latent.T, other.T)]
