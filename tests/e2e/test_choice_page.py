@@ -48,6 +48,7 @@ def test_a_study_by_mouse_from_the_first_question_to_the_history(
     assert [(act.kept, act.kind) for act in study.history() if act.state == "standing"] == [((0, 2), "answer")] * 3
     assert all(act.seconds is not None for act in study.history() if act.kind == "answer")
     page.get_by_role("link", name="History").click()
+    page.locator(".past").first.wait_for()
     assert page.locator(".past").count() == 3
     page.get_by_role("button", name="Retract answer to question 3").click()
     page.get_by_role("button", name="Restore answer to question 3").wait_for()

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 import choicebo as cb
 from choicebo.errors import SpaceError
-from choicebo.presentation.templates import check, fill_path, fill_svg, read_study_file
+from choicebo.presentation.templates import check, check_show, fill_path, fill_svg
+from choicebo.study.study_file import read
 
 OPTION = {
     "hue": 30,
@@ -91,6 +92,6 @@ def test_a_study_file_with_an_unknown_name_in_its_drawing_is_refused_when_a_stud
         "[show]\nkind = 'svg'\nfile = 'loaf.svg'\n"
     )
     with pytest.raises(SpaceError, match="Did you mean 'minutes'"):
-        read_study_file(tmp_path / "bread.toml")
+        check_show(read(tmp_path / "bread.toml"))
     (tmp_path / "loaf.svg").write_text("<svg>{minutes}</svg>")
-    assert isinstance(read_study_file(tmp_path / "bread.toml").space, cb.Space)
+    assert isinstance(check_show(read(tmp_path / "bread.toml")).space, cb.Space)
