@@ -139,7 +139,7 @@ def _question_fit(choices: int, options: int, seed: int) -> Figures:
         optimizer = cb.ChoiceOptimizer(space, latent_dim=2, seed=fit_seed)
         for shown, kept in answers:
             optimizer.add([dict(zip("ab", points[i], strict=True)) for i in shown], [shown.index(i) for i in kept])
-        return optimizer.fit
+        return optimizer.fit if hasattr(optimizer, "fit") else optimizer.posterior  # as it was called before
 
     return _fits(fit, seed)
 
