@@ -14,7 +14,7 @@ from choicebo.history.question import OWNER
 from choicebo.model.engines.base import ProgressCallback
 from choicebo.model.posterior import Posterior
 from choicebo.optimizer import record
-from choicebo.optimizer.learner import Learner
+from choicebo.optimizer.computations import Computations
 from choicebo.optimizer.settings import NEW_PER_QUERY, Settings
 from choicebo.optimizer.situation import Situation
 from choicebo.space import Option, Searchable
@@ -77,7 +77,7 @@ class ChoiceOptimizer:
         self._situation = Situation(space, settings.checked(space), ())
         self._position = 0
         self._state = State()
-        self._learner = Learner(looks_at_once=1)
+        self._computations = Computations(looks_at_once=1)
 
     @classmethod
     def of(cls, situation: Situation, posterior: Posterior | None = None) -> ChoiceOptimizer:
@@ -87,7 +87,7 @@ class ChoiceOptimizer:
             loop._state.apply(event)
         loop._situation, loop._position = situation, loop._state.position
         if posterior is not None:
-            loop._learner.remember(situation, posterior)
+            loop._computations.remember(situation, posterior)
         return loop
 
     @property
@@ -110,10 +110,10 @@ class ChoiceOptimizer:
                 next answer needs, in a thread of its own. Without it, that question computes it.
             progress: Called as ``progress(stage, fraction)``; returning ``False`` interrupts.
         """
-        question = self._learner.question(self.situation, progress)
+        question = self._computations.question(self.situation, progress)
         self._state.apply(rules.ask(self._state, question, OWNER, None, self._state.position, self.settings.seed))
         if look_beside:
-            self._learner.look_ahead(self.situation)
+            self._computations.look_ahead(self.situation)
         return question
 
     def tell(self, question: Question | int, kept: Sequence[int]) -> None:
@@ -218,13 +218,13 @@ class ChoiceOptimizer:
         """The model of all answers, fitted only if something changed; None while there are none."""
         if self.situation.data is None:
             return None
-        self._situation = self._learner.looked(self.situation, progress)
-        return self._learner.posterior(self._situation, progress)
+        self._situation = self._computations.looked(self.situation, progress)
+        return self._computations.posterior(self._situation, progress)
 
     @property
     def known_posterior(self) -> Posterior | None:
         """The model of all answers if it was fitted already. Never computes."""
-        return self._learner.known(self.situation)
+        return self._computations.known(self.situation)
 
     def pareto_set(self, threshold: float = 0.5, *, progress: ProgressCallback | None = None) -> list[ParetoOption]:
         """The options seen so far that are probably beaten by no other, the most probable first.

@@ -17,7 +17,8 @@ from choicebo.study.posterior_store import PosteriorStore
 
 if TYPE_CHECKING:
     from choicebo.model.engines.base import ProgressCallback
-    from choicebo.optimizer.learner import Learner
+    from choicebo.optimizer import Settings
+    from choicebo.optimizer.computations import Computations
     from choicebo.optimizer.situation import Situation
 
 _PATIENCE = 3
@@ -40,11 +41,17 @@ class Asking:
         """The model's latest question, and what it was computed from, should it come too late to be asked in its turn."""
 
     @functools.cached_property
-    def learner(self) -> Learner:
+    def computations(self) -> Computations:
         """What computes; loading it takes half a second, which listing studies need not wait for."""
-        from choicebo.optimizer.learner import Learner
+        from choicebo.optimizer.computations import Computations
 
-        return Learner(self._executor, self._posteriors)
+        return Computations(self._executor, self._posteriors)
+
+    @functools.cached_property
+    def _settings(self) -> Settings:
+        from choicebo.optimizer import Settings
+
+        return Settings.from_dict(self._what.settings)
 
     def share(self, rater: str) -> str | None:
         """Whose answers the questions of a rater are computed from: their own, or everybody's."""
@@ -52,14 +59,10 @@ class Asking:
 
     def needs_model(self, state: State, rater: str) -> bool:
         """Whether the next question of a rater is computed with the model."""
-        from choicebo.optimizer import Settings
-
-        settings = Settings.from_dict(self._what.settings)
-        return settings.needs_model(state.n_answers(self.share(rater)), self._what.space.dim)
+        return self._settings.needs_model(state.n_answers(self.share(rater)), self._what.space.dim)
 
     def situation(self, state: State, rater: str | None) -> Situation:
         """What is known of everybody, or of one rater."""
-        from choicebo.optimizer import Settings
         from choicebo.optimizer.situation import Situation
 
         position, known = self._situations.get(rater, (-1, None))
@@ -68,7 +71,7 @@ class Asking:
             if (rater is not None) != (self._what.raters_mode == "separate"):
                 # The questions were computed from other answers, and so were the latent dimensions found on the way.
                 events = tuple(_without_looks(event) for event in events)
-            known = Situation(self._what.space, Settings.from_dict(self._what.settings), events)
+            known = Situation(self._what.space, self._settings, events)
             self._situations[rater] = state.last(rater), known
         return known
 
@@ -94,7 +97,7 @@ class Asking:
             if stand_in:
                 question, known_until = self._at_once(situation, share, before)
             else:
-                question, known_until = self.learner.question(situation, progress), before
+                question, known_until = self.computations.question(situation, progress), before
             with self._events.writing() as writer:
                 state = writer.state
                 waiting = state.open_questions(name)
@@ -110,14 +113,14 @@ class Asking:
                     situation = self.situation(state, share)
                     break
             attempt += 1
-        self.learner.look_ahead(situation)
+        self.computations.look_ahead(situation)
         assert event.question is not None
         return event.question
 
     def _at_once(self, situation: Situation, share: str | None, position: int) -> tuple[Question, int]:
         """A question without waiting for the model, and the position until which the history was known to it."""
-        if self.learner.has_question(situation):
-            return self.learner.question(situation), position
+        if self.computations.has_question(situation):
+            return self.computations.question(situation), position
         known_until, late = self._late.get(share, (position, None))
         if late is not None and situation.needs_model and known_until < position:
             with self._events.reading() as state:
@@ -136,13 +139,13 @@ class Asking:
             if state.open_questions(name):
                 return
             situation, position = self.situation(state, share), state.position
-        question = self.learner.question(situation, progress)
+        question = self.computations.question(situation, progress)
         if situation.needs_model:
             self._late[share] = position, question
 
     def forget(self) -> None:
         """Forget what was computed."""
-        self.learner.forget()
+        self.computations.forget()
         self._late.clear()
 
 

@@ -313,7 +313,7 @@ class Study:
             if state.open_questions(name):
                 return True
             situation = self._asking.situation(state, self._asking.share(name))
-        return self._asking.learner.has_question(situation)
+        return self._asking.computations.has_question(situation)
 
     def needs_model(self, rater: str | None = None) -> bool:
         """Whether the next question is computed with the model; the first ones of a study are not."""
@@ -328,7 +328,7 @@ class Study:
             if state.open_questions(name) or not self._asking.needs_model(state, name):
                 return False
             situation = self._asking.situation(state, self._asking.share(name))
-        return not self._asking.learner.has_question(situation)
+        return not self._asking.computations.has_question(situation)
 
     def tell(
         self,
@@ -478,9 +478,9 @@ class Study:
         with self._events.reading() as state:
             situation = self._asking.situation(state, name)
         if fit and situation.data is not None:
-            situation = self._asking.learner.looked(situation, progress)
-            return ChoiceOptimizer.of(situation, self._asking.learner.posterior(situation, progress))
-        return ChoiceOptimizer.of(situation, self._asking.learner.known(situation))
+            situation = self._asking.computations.looked(situation, progress)
+            return ChoiceOptimizer.of(situation, self._asking.computations.posterior(situation, progress))
+        return ChoiceOptimizer.of(situation, self._asking.computations.known(situation))
 
     @property
     def data(self) -> ChoiceData | None:
@@ -496,7 +496,7 @@ class Study:
         name = self._share(rater)
         with self._events.reading() as state:
             situation = self._asking.situation(state, name)
-        return situation.data is None or self._asking.learner.is_known(situation)
+        return situation.data is None or self._asking.computations.is_known(situation)
 
     def pareto_set(
         self, threshold: float = 0.5, rater: str | None = None, *, progress: ProgressCallback | None = None

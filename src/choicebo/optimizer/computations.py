@@ -71,7 +71,7 @@ class Recent(Generic[T]):
             self._items.clear()
 
 
-class Learner:
+class Computations:
     """Computes for one loop; threads may share it.
 
     Args:
@@ -92,7 +92,7 @@ class Learner:
         self._busy = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Learner, (None, None, self._looks_at_once)  # what it knows can be computed again
+        return Computations, (None, None, self._looks_at_once)  # what it knows can be computed again
 
     def looked(self, situation: Situation, progress: ProgressCallback | None = None) -> Situation:
         """The situation with the look at the number of latent dimensions that counts now, waited for if need be."""
