@@ -29,7 +29,7 @@ from choicebo.study import (
 )
 from choicebo.study.posterior_store import PosteriorStore
 from choicebo.study.schema import VERSION_TABLE
-from choicebo.study.tables import Base, CacheRow
+from choicebo.study.tables import Base, CacheRow, LogRow, QuestionRow, ShownRow
 
 CRASHER = Path(__file__).with_name("study_crasher.py")
 
@@ -382,6 +382,19 @@ class CrashesAndCrowds:
         assert sorted(stored) == sorted(acknowledged)
         shown = [str(option) for question in study.questions() for option in question.options]
         assert len(set(shown)) == len(shown) == 72
+
+    def test_an_earlier_state_of_the_database_that_is_put_back_is_noticed(self, url):
+        study = new_study(url)
+        answer(study)
+        answer(study, (1,))
+        with Storage(url).write() as connection:
+            for table in (ShownRow, QuestionRow, LogRow):
+                connection.execute(sa.delete(table).where(table.position > 2))
+        assert study.n_answers == 1
+        assert study.ask().number == 2
+        answer(study, (2,))
+        assert [past.kept for past in Study.open(url).history()] == [(0,), (2,)]
+        assert [past.kept for past in study.history()] == [(0,), (2,)]
 
     def test_threads_that_ask_for_one_rater_get_one_question(self, url):
         study = new_study(url)

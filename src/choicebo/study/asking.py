@@ -35,8 +35,8 @@ class Asking:
         self._events = events
         self._posteriors = posteriors
         self._executor = executor
-        self._situations: dict[str | None, tuple[int, Situation]] = {}
-        """Of everybody together and of single raters, each at a position of the history."""
+        self._situations: dict[str | None, tuple[State, int, Situation]] = {}
+        """Of everybody together and of single raters, each at a position of a history."""
         self._late: dict[str | None, tuple[int, Question]] = {}
         """The model's latest question, and what it was computed from, should it come too late to be asked in its turn."""
 
@@ -65,14 +65,14 @@ class Asking:
         """What is known of everybody, or of one rater."""
         from choicebo.optimizer.situation import Situation
 
-        position, known = self._situations.get(rater, (-1, None))
-        if known is None or position != state.last(rater):
+        history, position, known = self._situations.get(rater, (None, -1, None))
+        if known is None or history is not state or position != state.last(rater):
             events = state.effective(rater)
             if (rater is not None) != (self._what.raters_mode == "separate"):
                 # The questions were computed from other answers, and so were the latent dimensions found on the way.
                 events = tuple(_without_looks(event) for event in events)
             known = Situation(self._what.space, self._settings, events)
-            self._situations[rater] = state.last(rater), known
+            self._situations[rater] = state, state.last(rater), known
         return known
 
     def ask(

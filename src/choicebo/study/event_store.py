@@ -74,12 +74,19 @@ class EventStore:
         return raters.resolve(name, self._raters)
 
     def _catch_up(self, connection: sa.Connection) -> None:
-        latest = sa.select(sa.func.max(LogRow.position)).where(LogRow.study_id == self.study_id).scalar_subquery()
-        found = connection.execute(sa.select(latest).where(StudyRow.id == self.study_id)).first()
+        """Apply what is new, at the cost of one query if nothing is."""
+        known = self._state.position
+        mine = LogRow.study_id == self.study_id
+        latest = sa.select(sa.func.max(LogRow.position)).where(mine).scalar_subquery()
+        at = sa.select(LogRow.at).where(mine, LogRow.position == known).scalar_subquery()
+        found = connection.execute(sa.select(latest, at).where(StudyRow.id == self.study_id)).first()
         if found is None:
             raise self._gone()
-        if (found[0] or 0) > self._state.position:
-            for event in read_since(connection, self.study_id, self._state.position):
+        if known and found[1] != self._state.events[known].at:
+            # The database is not the one that was read: a copy of an earlier moment, perhaps, was put in its place.
+            self._state, known = State(), 0
+        if (found[0] or 0) > known:
+            for event in read_since(connection, self.study_id, known):
                 self._state.apply(event)
 
     def _gone(self) -> StudyNotFoundError:
