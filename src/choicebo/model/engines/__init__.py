@@ -36,7 +36,7 @@ __all__ = [
 
 QUESTION = Limits(r_hat=1.05, effective_draws=200.0)
 """Enough for the next question of a study."""
-_WORK_OF_A_QUESTION = 8_000
+_WORK_OF_A_QUESTION = 12_000
 """Draws of each chain times choices, at the most: nobody waits for the last digit of a question."""
 
 
