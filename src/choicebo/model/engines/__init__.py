@@ -48,7 +48,7 @@ def question_engine(name: str) -> Engine:
     """
     engine = engine_named(name)
     if isinstance(engine, Hamiltonian):
-        return dataclasses.replace(engine, limits=QUESTION, groups=1, max_work=_WORK_OF_A_QUESTION)
+        return dataclasses.replace(engine, limits=QUESTION, groups=1, max_samples=600, max_work=_WORK_OF_A_QUESTION)
     return dataclasses.replace(engine, limits=QUESTION) if isinstance(engine, Elliptical) else engine
 
 
