@@ -14,6 +14,7 @@ from choicebo.plots.insight import (
     surprise_marks,
 )
 from choicebo.plots.latent import draw_bands, draw_latent, latent_against_input, matching_order
+from choicebo.plots.pareto import parallel_options, pareto_map
 
 __all__ = [
     "PALETTE",
@@ -27,6 +28,8 @@ __all__ = [
     "latent_against_input",
     "matching_order",
     "new_figure",
+    "parallel_options",
+    "pareto_map",
     "reliability",
     "surprise_marks",
 ]

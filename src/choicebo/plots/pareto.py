@@ -1,0 +1,142 @@
+"""Pictures of the options themselves: where they lie in the hidden objectives, and what the best ones have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from choicebo.errors import InvalidInputError
+from choicebo.formatting import counted
+from choicebo.model.alignment import aligned_orders, reordered
+from choicebo.plots.figure import PALETTE, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from choicebo.model.posterior import Posterior
+    from choicebo.space import Searchable
+
+Array = NDArray[np.float64]
+
+_QUIET = "0.72"
+_DRAWS = 200
+_MOST_NUMBERED = 12
+
+
+def pareto_map(posterior: Posterior, threshold: float = 0.5) -> Figure:
+    """The options that were answered about in the plane of each two hidden objectives.
+
+    Those that are best with a probability of at least ``threshold`` stand out with their 95 % bands; they are numbered from the
+    most probable on.
+    """
+    X = posterior.options
+    latent = posterior.sample(X, draws=_DRAWS, seed=0)
+    latent = reordered(latent, aligned_orders(latent))
+    mean, (lower, upper) = latent.mean(0), np.quantile(latent, [0.025, 0.975], axis=0)
+    probability = posterior.pareto_probability(X)
+    best = _best(probability, threshold)
+    if posterior.latent_dim == 1:
+        figure, (axes,) = new_figure(size=(6.4, 3.6))
+        order = np.argsort(mean[:, 0])
+        place = np.empty(len(order))
+        place[order] = np.arange(len(order))
+        points, low, high = (np.column_stack([place, each[:, 0]]) for each in (mean, lower, upper))
+        low[:, 0] = high[:, 0] = place
+        _scatter(axes, points, low, high, best)
+        axes.set_xticks([])
+        axes.set_xlabel("options, from the least to the most liked")
+        axes.set_ylabel("hidden objective 1")
+        return figure
+    pairs = list(combinations(range(posterior.latent_dim), 2))
+    columns = min(3, len(pairs))
+    rows = -(-len(pairs) // columns)
+    figure, panels = new_figure(rows, columns, size=(4.3 * columns + 0.4, 3.9 * rows))
+    for axes, pair in zip(panels, pairs, strict=False):
+        at = list(pair)
+        _scatter(axes, mean[:, at], lower[:, at], upper[:, at], best)
+        axes.set_xlabel(f"hidden objective {pair[0] + 1}")
+        axes.set_ylabel(f"hidden objective {pair[1] + 1}")
+    for axes in panels[len(pairs) :]:
+        axes.set_axis_off()
+    return figure
+
+
+def parallel_options(posterior: Posterior, space: Searchable, threshold: float = 0.5) -> Figure:
+    """Every option that was answered about as a line across its values; the best ones stand out, the more probable the darker.
+
+    Args:
+        posterior: What was learned.
+        space: The Space or Catalogue of the options.
+        threshold: From which probability on an option counts as one of the best.
+    """
+    if space.dim != posterior.data.dim:
+        raise InvalidInputError(
+            f"the space has {space.dim} inputs, the posterior {posterior.data.dim}; give its own space"
+        )
+    options = space.decode(posterior.options)
+    probability = posterior.pareto_probability(posterior.options)
+    best = _best(probability, threshold)
+    names = [name for name in space.names if len({str(option.get(name)) for option in options}) > 1]
+    if not names:
+        raise InvalidInputError("all options are alike; there is nothing to draw")
+    figure, (axes,) = new_figure(size=(max(5.0, 1.5 * len(names) + 1.5), 4.0))
+    heights = np.column_stack(
+        [_axis(axes, at, name, [option[name] for option in options]) for at, name in enumerate(names)]
+    )
+    along = np.arange(len(names))
+    for row in np.setdiff1d(np.arange(len(options)), best):
+        axes.plot(along, heights[row], color=_QUIET, linewidth=0.7, alpha=0.6, zorder=1)
+    for row in best[::-1]:
+        strength = 0.35 + 0.65 * float(probability[row])
+        axes.plot(along, heights[row], "o-", color=PALETTE[0], linewidth=1.8, markersize=3.5, alpha=strength, zorder=2)
+    axes.set_xlim(-0.3, len(names) - 0.7 + 0.5)
+    axes.set_ylim(-0.05, 1.05)
+    axes.set_xticks(along, names)
+    axes.set_yticks([])
+    axes.spines["left"].set_visible(False)
+    axes.set_title(
+        f"the best: {len(best)} of {counted(len(options), 'option')}; darker is more probable", loc="left", fontsize=10
+    )
+    return figure
+
+
+def _best(probability: Array, threshold: float) -> NDArray[np.intp]:
+    """Rows of the best options, most probable first; never none."""
+    order = np.argsort(-probability, kind="stable")
+    return order[probability[order] >= min(threshold, float(probability.max()))]
+
+
+def _scatter(axes: Axes, mean: Array, lower: Array, upper: Array, best: NDArray[np.intp]) -> None:
+    """All options as points; only the best have their bands, which would hide each other otherwise."""
+    others = np.setdiff1d(np.arange(len(mean)), best)
+    axes.plot(*mean[others].T, "o", color=_QUIET, markersize=3.5, zorder=1)
+    x, y = mean[best].T
+    axes.hlines(y, lower[best, 0], upper[best, 0], color=PALETTE[0], linewidth=0.8, alpha=0.35, zorder=2)
+    axes.vlines(x, lower[best, 1], upper[best, 1], color=PALETTE[0], linewidth=0.8, alpha=0.35, zorder=2)
+    axes.plot(x, y, "o", color=PALETTE[0], markersize=6.0, zorder=3)
+    for number, row in enumerate(best[:_MOST_NUMBERED], start=1):
+        axes.annotate(str(number), mean[row], (5, 4), textcoords="offset points", fontsize=8, color=PALETTE[0])
+
+
+def _axis(axes: Axes, at: int, name: str, values: Sequence[Any]) -> Array:
+    """Draw one vertical axis with its ends or categories; the heights (n,) of the values on it."""
+    axes.axvline(at, color="0.3", linewidth=0.8, zorder=0)
+    if all(isinstance(value, Real) and not isinstance(value, bool) for value in values):
+        numbers = np.array(values, dtype=np.float64)
+        low, high = float(numbers.min()), float(numbers.max())
+        ticks = {0.0: f"{low:.4g}", 1.0: f"{high:.4g}"}
+        heights = (numbers - low) / (high - low)
+    else:
+        levels = sorted({str(value) for value in values})
+        place = {level: number / (len(levels) - 1) for number, level in enumerate(levels)}
+        ticks = {height: level for level, height in place.items()}
+        heights = np.array([place[str(value)] for value in values])
+    for height, text in ticks.items():
+        axes.text(at + 0.04, height, text, fontsize=8, color="0.25", va="center", parse_math=False, zorder=5)
+    return heights
