@@ -1,4 +1,5 @@
 import json
+import pickle
 import warnings
 
 import numpy as np
@@ -327,6 +328,16 @@ class TestResults:
         assert opt.posterior() is None
         assert opt.data is None
         assert opt.pareto_set() == []
+
+
+class TestSituation:
+    def test_it_is_sent_without_what_follows_from_it(self, run):
+        before = len(pickle.dumps(run.situation))
+        assert run.situation.data is not None
+        assert run.situation.key
+        sent = pickle.dumps(run.situation)
+        assert len(sent) <= before
+        assert pickle.loads(sent).key == run.situation.key
 
 
 class TestDifficultPeople:

@@ -42,6 +42,10 @@ class Situation:
     found: tuple[Look, ...] = ()
     """Looks at the number of latent dimensions that were found since the last question."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # What follows from the fields is computed again where it is needed, instead of being sent along.
+        return Situation, (self.space, self.settings, self.events, self.found)
+
     # ---- what happened
 
     @cached_property
