@@ -100,7 +100,7 @@ def latent_in_jax(draws, deviates, point):
 
 def log_expected_improvement(draws, deviates, margin, point):
     """The mean over draws of the volume with the point less the volume without it, in polar form."""
-    latent, n_e = latent_in_jax(draws, deviates, point), draws.n_e
+    latent, n_e = latent_in_jax(draws, deviates, point), draws.latent_dim
     directions = sphere(n_e)
     sector = {2: np.pi / 4, 3: np.pi / 6}[n_e]
     gains = []

@@ -163,7 +163,7 @@ def test_a_kernel_is_one_entry_of_the_table(monkeypatch):
         point = best_point(posterior.draws, space, ACQUISITIONS[name], X, seed=0)
         assert point.shape == (1, 1)
         assert 0.0 <= point[0, 0] <= 1.0
-    with pytest.raises(cb.InvalidInputError, match="'rbf', 'matern72', got 'cubic'"):
+    with pytest.raises(cb.InvalidInputError, match="'rbf', 'matern72' or a Kernel, got 'cubic'"):
         cb.ChoiceGP(kernel="cubic")
 
 

@@ -208,10 +208,6 @@ class Choices:
 _ALL = (
     Method("default", "choicebo (default)", Choices),
     Method("default-1", "choicebo (default, one new option)", partial(Choices, new_per_query=1)),
-    *(
-        Method(name, f"choicebo, {name} alone", partial(Choices, acquisition=name))
-        for name in ("ehvi", "variation", "thompson", "scalarised_thompson", "information", "random")
-    ),
     Method("ucb", "choicebo, ucb", partial(Choices, acquisition="ucb", new_per_query=1)),
     Method(
         "paper",
@@ -222,6 +218,10 @@ _ALL = (
     Method("parego", "Oracle-ParEGO", partial(Oracle, acquisition="parego"), sees_values=True, needs_botorch=True),
     Method("nehvi", "Oracle-qLogNEHVI", partial(Oracle, acquisition="nehvi"), sees_values=True, needs_botorch=True),
     Method("sobol", "Sobol", Sobol),
+    *(
+        Method(name, f"choicebo, {name} alone", partial(Choices, acquisition=name))
+        for name in ("ehvi", "variation", "thompson", "scalarised_thompson", "information", "random")
+    ),
 )
 
 METHODS: dict[str, Method] = {each.name: each for each in _ALL}

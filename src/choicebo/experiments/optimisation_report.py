@@ -26,7 +26,12 @@ Array = NDArray[np.float64]
 
 ORACLE = "parego"
 PER_ITERATION, PER_OPTION = "log_hv_difference", "log_hv_difference_per_option"
-_COLOURS = dict(zip(METHODS, (*plots.PALETTE, "#999999"), strict=False))
+_COLOURS = (*plots.PALETTE, "#999999")
+_STYLES = {
+    name: (_COLOURS[number % len(_COLOURS)], "-" if number < len(_COLOURS) else "--")
+    for number, name in enumerate(METHODS)
+}
+"""Colour and line of each method."""
 
 
 def section(finished: Sequence[FinishedTrial]) -> Section:
@@ -151,11 +156,12 @@ def figure(finished: Sequence[FinishedTrial], measure: str = PER_ITERATION) -> F
     for each, (task, methods) in zip(axes, by_task.items(), strict=False):
         for name, found in methods.items():
             x, mean = np.arange(found.shape[1]), found.mean(axis=0)
-            (line,) = each.plot(x, mean, color=_COLOURS[name], linewidth=1.6, label=METHODS[name].label)
+            colour, dashes = _STYLES[name]
+            (line,) = each.plot(x, mean, dashes, color=colour, linewidth=1.6, label=METHODS[name].label)
             lines.setdefault(METHODS[name].label, line)
             if len(found) > 1:
                 se = found.std(axis=0, ddof=1) / np.sqrt(len(found))
-                each.fill_between(x, mean - se, mean + se, color=_COLOURS[name], alpha=0.18, linewidth=0)
+                each.fill_between(x, mean - se, mean + se, color=colour, alpha=0.18, linewidth=0)
         each.set_title(task, fontsize=10)
         each.set_xlabel("iteration" if measure == PER_ITERATION else "new options")
         each.set_ylabel("log10 HV difference")
