@@ -129,9 +129,14 @@ def skip(request: Request, found: Sitting, number: Number) -> AnswerOut:
 
 
 @router.post("/studies/{name}/undo", summary="Undo")
-def undo(request: Request, found: Sitting) -> list[PastOut]:
-    """Take back the caller's latest answer, skip or import; its question is open again."""
-    taken = found.study.undo(rater=found.rater)
+def undo(
+    found: Sitting,
+    latest: Annotated[
+        int | None, Query(ge=0, le=2**31, description="The id of what is to be taken back; nothing is if it is not the latest.")
+    ] = None,
+) -> list[PastOut]:
+    """Take back the caller's latest answer, skip or import; its question is open again. With `latest` sent twice it is one."""
+    taken = found.study.undo(rater=found.rater, latest=latest)
     return [PastOut.of(past) for past in taken]
 
 

@@ -86,14 +86,12 @@ def undo(request: Request, sitting: Sitting, form: Form) -> Response:
 
     The form names what it takes back, so that a form that is sent twice takes back one.
     """
-    latest = sitting.study.standing(sitting.rater).latest
-    if whole(text(form, "latest"), "latest") != (0 if latest is None else latest.id):
-        return _next(request, sitting, "")
+    latest = whole(text(form, "latest"), "latest")
     try:
-        taken = sitting.study.undo(rater=sitting.rater)
+        taken = sitting.study.undo(rater=sitting.rater, latest=latest)
     except StudyError:
         return _next(request, sitting, "nothing")
-    return _next(request, sitting, "undone", taken[0].kept)
+    return _next(request, sitting, "undone", taken[0].kept) if taken else _next(request, sitting, "")
 
 
 @router.get("/study/{name}/events")
