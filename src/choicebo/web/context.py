@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
+from concurrent.futures import Future
 from dataclasses import dataclass
 from importlib import resources
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -23,6 +24,8 @@ from choicebo.web.access import Access, OwnerOnlyError, Visitor
 from choicebo.web.addresses import name_of, slug, study_path
 from choicebo.web.pictures import drawing_size
 from choicebo.web.server import Server
+
+T = TypeVar("T")
 
 STATIC = resources.files("choicebo.web") / "static"
 
@@ -56,6 +59,11 @@ def server_of(request: Request) -> Server:
     """This server."""
     found: Server = request.app.state.server
     return found
+
+
+async def within(request: Request, seat: Seat, seconds: float, awaited: Future[T]) -> T | None:
+    """What is computed for a visitor if it is there within ``seconds``, in which no thread is held; else None."""
+    return await server_of(request).waiting.within(seconds, awaited, (seat.study.name, seat.rater))
 
 
 def access_of(request: Request) -> Access:
