@@ -25,7 +25,9 @@ def event(name: str, **data: Any) -> str:
     return f"event: {name}\ndata: {json.dumps(data)}\n\n"
 
 
-def stream(request: Request, awaited: Future[Any], explain: Callable[[BaseException], str]) -> StreamingResponse:
+def stream(
+    request: Request, awaited: Future[Any], explain: Callable[[Request, BaseException], str]
+) -> StreamingResponse:
     """Events until ``awaited`` is done: ``thinking`` at every beat, then ``ready``, or ``failed`` with a sentence."""
 
     async def events() -> AsyncIterator[str]:
@@ -34,7 +36,7 @@ def stream(request: Request, awaited: Future[Any], explain: Callable[[BaseExcept
             yield event("thinking", seconds=round(seconds))
             if await done_within(awaited, BEAT):
                 problem = stopping() if awaited.cancelled() else awaited.exception()
-                yield event("ready") if problem is None else event("failed", message=explain(problem))
+                yield event("ready") if problem is None else event("failed", message=explain(request, problem))
                 return
             seconds += BEAT
 

@@ -121,14 +121,14 @@ async def question(request: Request, found: Sitting, wait: Wait = 0.0) -> Questi
 @router.post("/studies/{name}/questions/{number}/answer", summary="Answer")
 def answer(request: Request, found: Sitting, number: Number, given: AnswerIn) -> AnswerOut:
     """Store which options were kept. The same again changes nothing; another answer is refused unless a correction."""
-    told = found.study.tell(number, given.kept, rater=found.rater, seconds=given.seconds, correction=given.correction)
+    told = found.tell(number, given.kept, seconds=given.seconds, correction=given.correction)
     return AnswerOut.of(told)
 
 
 @router.post("/studies/{name}/questions/{number}/skip", summary="Skip")
 def skip(request: Request, found: Sitting, number: Number) -> AnswerOut:
     """Leave a question unanswered for good."""
-    told = found.study.skip(number, rater=found.rater)
+    told = found.skip(number)
     return AnswerOut.of(told)
 
 

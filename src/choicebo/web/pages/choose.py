@@ -17,7 +17,7 @@ from choicebo.errors import InvalidInputError
 from choicebo.formatting import counted
 from choicebo.serving.scheduler import BEFORE_THINKING
 from choicebo.space import Option
-from choicebo.study import AlreadyAnsweredError, Question, Standing, Study, StudyError
+from choicebo.study import AlreadyAnsweredError, Question, Standing, Study, StudyError, StudyNotFoundError
 from choicebo.web import pictures, server_sent_events
 from choicebo.web.addresses import study_path
 from choicebo.web.context import (
@@ -77,14 +77,14 @@ def _store(sitting: Seat, form: FormData) -> str:
     number = whole(form.get("question"), "The number of the question")
     try:
         if text(form, "act") == "skip":
-            sitting.study.skip(number, rater=sitting.rater)
+            sitting.skip(number)
         else:
             kept = [] if text(form, "act") == "none" else [whole(at, "A position") for at in form.getlist("kept")]
             if not kept and text(form, "act") != "none":
                 return "empty"
             if not kept and sitting.study.baseline is None:
                 raise StudyError("There is nothing to compare with: mark at least one, or skip.")
-            sitting.study.tell(number, kept, rater=sitting.rater, seconds=_seconds(form))
+            sitting.tell(number, kept, seconds=_seconds(form))
     except AlreadyAnsweredError:
         return "answered"
     return ""
@@ -137,14 +137,16 @@ def drawing(sitting: Sitting, option: str) -> Response:
     """The drawing of an option."""
     try:
         known = json.loads(option)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise StudyError("The option is not JSON.") from None
     return Response(pictures.drawing(sitting.study, known), media_type="image/svg+xml", headers=_PICTURE_HEADERS)
 
 
 @router.get("/study/{name}/image/{path:path}")
 def image(sitting: Sitting, path: str) -> Response:
-    """An image from the study's folder."""
+    """The image of an option, from the study's folder."""
+    if not pictures.names_image(sitting.study, path):
+        raise StudyNotFoundError("No option of the study has such an image.")
     file = pictures.image_file(sitting.study.folder, path)
     return FileResponse(file, media_type=pictures.MEDIA_TYPES[file.suffix.lower()], headers=_PICTURE_HEADERS)
 
