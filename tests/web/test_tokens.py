@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable
 
 import pytest
@@ -54,6 +55,18 @@ def test_a_part_of_a_raters_token_lets_nobody_in(guarded: Browser) -> None:
         assert guarded.client.get(f"/join/{wrong}").status_code == 401, wrong
         assert guarded.client.get("/api/v1/studies/bread", headers=bearer(wrong)).status_code == 401, wrong
         assert guarded.study.rater_of(wrong) is None
+
+
+@pytest.mark.parametrize("place", [0, 7, 63])
+def test_every_digit_of_the_hash_of_a_token_counts(guarded: Browser, place: int) -> None:
+    token = guarded.study.add_rater("Ann")
+    with sqlite3.connect(guarded.url) as database:
+        [hashed] = database.execute("SELECT hash FROM choicebo_token").fetchone()
+        other = "0" if hashed[place] != "0" else "1"
+        changed = hashed[:place] + other + hashed[place + 1 :]
+        database.execute("UPDATE choicebo_token SET hash = ?", (changed,))
+    assert guarded.client.get("/api/v1/studies/bread", headers=bearer(token)).status_code == 401
+    assert guarded.client.get(f"/join/{token}").status_code == 401
 
 
 def test_a_form_with_a_part_of_its_value_is_refused(guarded: Browser) -> None:
