@@ -64,7 +64,7 @@ class Seat:
         except StudyError:
             if self.sees is None or any(asked.number == number for asked in self.study.questions(rater=self.rater)):
                 raise
-            raise StudyNotFoundError(f"There is no question {number} for you.") from None
+            raise StudyError(f"There is no question {number} for you: answer those that you are shown.") from None
 
     def past(self, id: int) -> Answer:
         """The answer of that id, if the visitor may see it."""
