@@ -158,8 +158,4 @@ def _table(headings: list[str], rows: list[list[str]]) -> str:
 
 
 def _picture(drawn: Figure, caption: str) -> str:
-    from matplotlib.text import Text
-
-    for text in drawn.findobj(Text):
-        text.set_parse_math(False)  # a $ in a name is a dollar
     return figure(png(drawn), "image/png", caption)
