@@ -53,8 +53,8 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         url = str(Path(folder) / "load.db")
-        links = _studies(url, given)
-        server = _serve(url, given)
+        links = make_studies(url, given)
+        server = serve(url, given)
         try:
             seen = _run(url, server[1], links, given)
         finally:
@@ -88,7 +88,7 @@ def main() -> None:
         given.json.write_text(json.dumps(numbers, indent=2) + "\n")
 
 
-def _studies(url: str, given: argparse.Namespace) -> list[tuple[str, str]]:
+def make_studies(url: str, given: argparse.Namespace) -> list[tuple[str, str]]:
     """Studies with their raters: (study, token) of each rater."""
     space = cb.Space([cb.Real("a", 0, 1), cb.Real("b", 0, 1), cb.Categorical("c", ["x", "y", "z"])])
     latent_dim = given.latent_dim if given.latent_dim == "auto" else int(given.latent_dim)
@@ -101,7 +101,7 @@ def _studies(url: str, given: argparse.Namespace) -> list[tuple[str, str]]:
     ]
 
 
-def _serve(url: str, given: argparse.Namespace) -> tuple[subprocess.Popen[str], str]:
+def serve(url: str, given: argparse.Namespace) -> tuple[subprocess.Popen[str], str]:
     command = [
         sys.executable,
         "-m",
@@ -125,7 +125,7 @@ def _serve(url: str, given: argparse.Namespace) -> tuple[subprocess.Popen[str], 
     return process, found[0]
 
 
-def _keep(asked: dict[str, Any], chance: random.Random) -> list[int]:
+def keep(asked: dict[str, Any], chance: random.Random) -> list[int]:
     """The options that no other one beats in either of two wishes."""
     wishes = [
         (
@@ -181,7 +181,7 @@ def _run(url: str, address: str, links: list[tuple[str, str]], given: argparse.N
             for _ in range(given.answers):
                 time.sleep(chance.expovariate(1 / given.think) if given.think else 0)
                 begun = time.perf_counter()
-                told = tell(asked["number"], _keep(asked, chance))
+                told = tell(asked["number"], keep(asked, chance))
                 took = time.perf_counter() - begun
                 takes_a_model = record.needs_model(name)
                 begun = time.perf_counter()

@@ -6,6 +6,7 @@ import importlib.util
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -139,3 +140,42 @@ def test_a_study_file_is_made_into_a_study_and_served(tmp_path: Path, monkeypatc
     finally:
         server.kill()
     assert [info.name for info in Study.list(tmp_path / "rolls.db")] == ["rolls"]
+
+
+@pytest.mark.slow
+def test_while_the_database_is_busy_answers_are_put_off_and_none_is_lost(postgres: str) -> None:
+    """All connections wait for a row that another program has locked: a 503 with a time, and the same answer is taken later."""
+    sa = pytest.importorskip("sqlalchemy")
+    space = cb.Space([cb.Integer("minutes", 5, 400), cb.Categorical("flour", ["rye", "wheat"])])
+    study = Study.create(postgres, "busy", space, acquisition="sobol", query_size=3)
+    people = [(name, study.add_rater(name), study.ask(name).number) for name in map(str, range(40))]
+    server = Server(postgres, "--token", TOKEN).start()
+    told: list[httpx.Response] = []
+
+    def tell(token: str, number: int) -> None:
+        headers = {"Authorization": f"Bearer {token}"}
+        path = f"{server.address}/api/v1/studies/busy/questions/{number}/answer"
+        for _ in range(20):
+            told.append(httpx.post(path, json={"kept": [1]}, headers=headers, timeout=120))
+            if told[-1].status_code != 503:
+                return
+            time.sleep(float(told[-1].headers["Retry-After"]))
+
+    engine = sa.create_engine(postgres)
+    try:
+        with engine.begin() as connection:
+            connection.execute(sa.text("SELECT 1 FROM choicebo_study WHERE name = 'busy' FOR UPDATE"))
+            threads = [threading.Thread(target=tell, args=person[1:]) for person in people]
+            for thread in threads:
+                thread.start()
+            time.sleep(12)
+        for thread in threads:
+            thread.join()
+    finally:
+        server.kill()
+        engine.dispose()
+    codes = [response.status_code for response in told]
+    assert set(codes) <= {200, 503}
+    assert (codes.count(200), codes.count(503) > 0) == (40, True)
+    assert all("postgresql" not in response.text for response in told)
+    assert sorted(act.rater for act in study.history()) == sorted(name for name, *_ in people)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import choicebo as cb
 from choicebo.errors import SpaceError
-from choicebo.presentation.templates import check, check_show, fill_path, fill_svg
+from choicebo.presentation.templates import check, check_show, could_be, fill_path, fill_svg
 from choicebo.study.study_file import read
 
 OPTION = {
@@ -95,3 +95,33 @@ def test_a_study_file_with_an_unknown_name_in_its_drawing_is_refused_when_a_stud
         check_show(read(tmp_path / "bread.toml"))
     (tmp_path / "loaf.svg").write_text("<svg>{minutes}</svg>")
     assert isinstance(check_show(read(tmp_path / "bread.toml")).space, cb.Space)
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    template=st.sampled_from(
+        [
+            "{minutes}.png",
+            "photos/{flour}-{minutes:.1f}.png",
+            "{weight:.2f}/{flour}{{x}}.png",
+            "{weight}-{grind}.jpg",
+            "{weight:.3e} {minutes:,.0f}{unknown}.png",
+            "{flour}{flour}{held}.png",
+        ]
+    ),
+)
+def test_the_image_of_every_option_is_one_that_options_name(seed, template):
+    space = cb.Space(
+        [
+            cb.Integer("minutes", -5, 4000),
+            cb.Real("weight", 0.0004, 2e6),
+            cb.Ordinal("grind", [1, 2.5, 4]),
+            cb.Categorical("flour", ["rye", "ry", "a.b", "(x", "r/ye"]),
+        ],
+        fixed={"held": "h"},
+    )
+    [option] = space.decode(space.sample(1, seed=seed))
+    path = fill_path(template, option)
+    assert could_be(template, path, space)
+    for other in (f"{path}x", f"x{path}", path.replace(".", "-"), "private.png", ""):
+        assert not could_be(template, other, space)

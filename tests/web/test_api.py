@@ -10,6 +10,9 @@ from importlib import resources
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
+import sqlalchemy
+
 import choicebo as cb
 from choicebo.study import Study
 
@@ -171,3 +174,18 @@ def test_a_study_that_cannot_be_made_is_refused_with_the_sentence_that_says_why(
         assert found.status_code == 400
         assert sentence in found.json()["error"]
     assert call.post("/api/v1/studies", json={"name": "bread", "space": SPACE, "folder": "/etc"}).status_code == 422
+
+
+def test_a_database_whose_connections_are_all_in_use_is_busy_and_not_broken(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def connect(*_: object) -> None:
+        raise sqlalchemy.exc.TimeoutError("QueuePool limit of size 5 overflow 20 reached")
+
+    ask(browser)
+    monkeypatch.setattr(sqlalchemy.Engine, "connect", connect)
+    found = browser.client.post("/api/v1/studies/bread/questions/1/answer", json={"kept": [0]})
+    assert (found.status_code, found.headers["Retry-After"]) == (503, "2")
+    assert "try again in a moment" in found.json()["error"]
+    monkeypatch.undo()
+    assert browser.client.post("/api/v1/studies/bread/questions/1/answer", json={"kept": [0]}).status_code == 200

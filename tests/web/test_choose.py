@@ -97,6 +97,68 @@ def test_an_undo_that_is_sent_twice_takes_back_one_answer(browser: Browser) -> N
     assert browser.study.n_answers == 1
 
 
+def at_once(work: Callable[[], Any], times: int) -> None:
+    """Do something in several threads at the same moment."""
+    ready = threading.Barrier(times)
+
+    def run() -> None:
+        ready.wait()
+        work()
+
+    threads = [threading.Thread(target=run) for _ in range(times)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def test_an_undo_that_arrives_twice_at_once_takes_back_one_answer(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser.get("/study/bread")
+    for _ in range(6):
+        browser.answer([0])
+    token = browser.field("form_token")
+    undo, together = Study.undo, threading.Barrier(4)
+
+    def after_all_have_looked(*arguments: Any, **options: Any) -> Any:
+        together.wait(10)
+        return undo(*arguments, **options)
+
+    monkeypatch.setattr(Study, "undo", after_all_have_looked)
+    for expected in (5, 4, 3, 2):
+        data = {"form_token": token, "latest": str(browser.study.latest()[0].id)}
+        at_once(lambda data=data: browser.client.post("/study/bread/undo", data=data), 4)  # type: ignore[misc]
+        assert browser.study.n_answers == expected
+
+
+def test_an_undo_of_the_api_that_says_what_it_takes_back_takes_back_one(browser: Browser) -> None:
+    browser.get("/study/bread")
+    for _ in range(3):
+        browser.answer([0])
+    latest = browser.study.latest()[0].id
+    told = [browser.client.post("/api/v1/studies/bread/undo", params={"latest": latest}) for _ in range(3)]
+    assert [[past["id"] for past in each.json()] for each in told] == [[latest], [], []]
+    assert browser.study.n_answers == 2
+
+
+def test_retract_restore_and_correct_that_arrive_several_times_at_once_are_one_event(browser: Browser) -> None:
+    browser.get("/study/bread")
+    browser.answer([0])
+    [answer] = browser.study.history()
+    root = "/api/v1/studies/bread"
+    calls = [
+        (f"{root}/answers/{answer.id}/retract", None),
+        (f"{root}/answers/{answer.id}/restore", None),
+        (f"{root}/questions/1/answer", {"kept": [1], "correction": True}),
+        (f"{root}/questions/1/answer", {"kept": [2], "correction": True}),
+    ]
+    before = len(json.loads(browser.study.export_json())["log"])
+    for number, (path, body) in enumerate(calls, start=1):
+        at_once(lambda path=path, body=body: browser.client.post(path, json=body), 4)  # type: ignore[misc]
+        assert len(json.loads(browser.study.export_json())["log"]) == before + number
+
+
 @pytest.mark.parametrize("bad", [{"question": "x"}, {"kept": "x"}, {"kept": "9"}, {"question": "77"}, {"seconds": "x"}])
 def test_a_malformed_answer_is_refused_in_a_sentence(browser: Browser, bad: dict[str, str]) -> None:
     browser.get("/study/bread")

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from choicebo.errors import InvalidInputError
+import choicebo as cb
+from choicebo.errors import InvalidInputError, StorageError
 from choicebo.study import Study, StudyError
 from choicebo.study.definition import Show
 from choicebo.web import pages
@@ -58,14 +59,6 @@ def test_a_token_in_the_address_is_hidden_from_there(guarded: Browser) -> None:
     found = guarded.get("/enter", params={"token": TOKEN})
     assert found.status_code == 200
     assert "token" not in str(found.url)
-
-
-def test_wrong_tokens_are_refused_and_then_not_even_looked_at(guarded: Browser) -> None:
-    codes = [guarded.client.get("/enter", params={"token": "wrong"}).status_code for _ in range(12)]
-    assert codes == [401] * 10 + [429] * 2
-    assert guarded.client.get("/enter", params={"token": TOKEN}).status_code == 429
-    assert guarded.client.get("/join/wrong").status_code == 429
-    assert guarded.client.get("/api/v1/studies", headers={"Authorization": "Bearer wrong"}).status_code == 429
 
 
 @pytest.mark.parametrize("address", ["//evil.example", "https://evil.example", "/\\evil.example", "javascript:1"])
@@ -176,6 +169,78 @@ def test_images_are_served_and_escapes_are_not(serve: Callable[..., Browser], tm
     assert (found.content, found.headers["content-type"]) == (b"\x89PNG...", "image/png")
     for path in ("../secret.png", "%2e%2e/secret.png", "..%2fsecret.png", "%2Fetc%2Fpasswd"):
         assert browser.client.get(f"/study/bread/image/{path}").status_code in (400, 404)
+
+
+def test_only_images_that_the_options_name_are_served(serve: Callable[..., Browser], tmp_path: Path) -> None:
+    folder = tmp_path / "pictures"
+    (folder / "in").mkdir(parents=True)
+    for name in ("rye.png", "private.png", "in/rye.png", "5.png", "41.png", "05.png", "12-1.50.png", "12-9.50.png"):
+        (folder / name).write_bytes(b"\x89PNG...")
+    browser = serve()
+    minutes, weight = cb.Integer("minutes", 5, 40), cb.Real("weight", 1.004, 2)
+    flour = cb.Categorical("flour", ["rye", "wheat", "spelt", "../in/rye"])
+    rows = [{"sku": "A", "price": 1, "photo": "rye.png"}, {"sku": "B", "price": 2, "photo": None}]
+    menu = cb.Catalogue(rows, key="sku", image="photo")
+    cases = {
+        "{flour}.png": (cb.Space([minutes, flour]), ["rye.png"]),
+        "{minutes}.png": (cb.Space([minutes, flour]), ["5.png"]),
+        "{minutes}-{weight:.2f}.png": (cb.Space([minutes, weight]), ["12-1.50.png"]),
+        "{photo}": (menu, ["rye.png"]),
+        None: (menu, ["rye.png"]),
+    }
+    for number, (template, (space, named)) in enumerate(cases.items()):
+        show = Show("image", template=template)
+        Study.create(browser.url, **bread(name=f"s{number}", space=space, show=show, folder=folder)).close()
+        for file in folder.rglob("*.png"):
+            name = file.relative_to(folder).as_posix()
+            code = browser.client.get(f"/study/s{number}/image/{name}").status_code
+            assert code == (200 if name in named else 404), (template, name)
+
+
+def test_a_study_that_shows_no_images_serves_none(browser: Browser, tmp_path: Path) -> None:
+    (tmp_path / "rye.png").write_bytes(b"\x89PNG...")
+    Study.create(browser.url, **bread(name="plain", folder=tmp_path)).close()
+    assert browser.client.get("/study/plain/image/rye.png").status_code == 404
+
+
+def test_strangers_and_raters_learn_neither_of_other_raters_nor_of_the_database(
+    guarded: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = guarded.study
+    tokens = {name: study.add_rater(name) for name in ("Ann", "Bob")}
+    number = study.ask("Bob").number
+    ann, owner = ({"Authorization": f"Bearer {token}"} for token in (tokens["Ann"], TOKEN))
+    for act in ("answer", "skip"):
+        path = f"/api/v1/studies/bread/questions/{number}/{act}"
+        told = guarded.client.post(path, json={"kept": [0]}, headers=ann)
+        assert (told.status_code, "Bob" in told.text) == (400, False)
+    guarded.get(f"/join/{tokens['Ann']}")
+    told = guarded.post("/study/bread/answer", {"question": number, "kept": "0", "act": "keep"})
+    assert (told.status_code, "Bob" in told.text) == (400, False)
+
+    def fail(*_: object, **__: object) -> None:
+        raise StorageError(f"The file {guarded.url!r} is locked by another program.")
+
+    monkeypatch.setattr(Study, "of_token", fail)
+    for headers in (ann, {"Authorization": "Bearer x"}):
+        told = guarded.client.get("/api/v1/studies/bread", headers=headers)
+        assert (told.status_code, guarded.url in told.text) == (503, False)
+        assert "retry-after" in told.headers
+    for path in ("/join/x", "/study/bread"):
+        told = guarded.client.get(path)
+        assert (told.status_code, guarded.url in told.text) == (503, False)
+    monkeypatch.setattr(Study, "list", fail)
+    told = guarded.client.get("/api/v1/studies", headers=owner)
+    assert (told.status_code, guarded.url in told.json()["error"]) == (503, True)  # the owner can do something about it
+
+
+def test_a_study_that_has_gone_does_not_tell_a_rater_where_it_was(guarded: Browser) -> None:
+    headers = {"Authorization": f"Bearer {guarded.study.add_rater('Ann')}"}
+    assert guarded.client.get("/api/v1/studies/bread", headers=headers).status_code == 200
+    Study.delete(guarded.url, "bread")
+    told = guarded.client.get("/api/v1/studies/bread/history", headers=headers)
+    assert told.status_code in (401, 404)
+    assert guarded.url not in told.text
 
 
 def test_a_rater_sees_the_choice_and_their_own_history_and_nothing_else(guarded: Browser) -> None:

@@ -13,14 +13,16 @@ import re
 from collections.abc import Callable, Collection
 
 from choicebo.errors import SpaceError
-from choicebo.space import Option
-from choicebo.space.values import suggestion
+from choicebo.space import Catalogue, Categorical, Integer, Option, Ordinal, Real, Space
+from choicebo.space.values import Value, suggestion
 from choicebo.study.definition import StudyDefinition
 
 _FIELD = re.compile(r"\{(\{[^{}]*\})\}|\{([^{}]+)\}")
 _FORMATTED = re.compile(r"([^:]+):(\+?\d{0,2},?(?:\.\d{1,2})?[efg])")
 _IN_STYLE_SHEETS = re.compile(r"[:;\n]|^\s*$")
 """What no placeholder has: braces around it belong to a style sheet."""
+
+_NUMBER = r"[+-]?\d{1,60}(?:,\d{3}){0,60}(?:\.\d{1,60})?(?:e[+-]?\d{1,3})?"
 
 
 def fill_svg(template: str, option: Option) -> str:
@@ -39,6 +41,46 @@ def fill_path(template: str, option: Option) -> str:
     'photos/rye & wheat.jpg'
     """
     return _fill(template, option, str)
+
+
+def could_be(template: str, path: str, space: Space | Catalogue) -> bool:
+    """Whether a path is that of an option's image: whether the template gives it for some values of the space.
+
+    >>> from choicebo.space import Integer
+    >>> space = Space([Integer("minutes", 5, 40)])
+    >>> could_be("photos/{minutes}.jpg", "photos/12.jpg", space), could_be("photos/{minutes}.jpg", "photos/99.jpg", space)
+    (True, False)
+    """
+    if isinstance(space, Catalogue):
+        return any(fill_path(template, row) == path for row in space.rows)
+    known: dict[str, tuple[Value, ...]] = {held.name: (held.value,) for held in space.fixed}
+    known |= {each.name: each.values for each in space.parameters if isinstance(each, (Ordinal, Categorical))}
+    ranges = {each.name: each for each in space.parameters if isinstance(each, (Real, Integer))}
+    pattern, fields, end = "", [], 0
+    for found in _FIELD.finditer(template):
+        name, number_format = ("", "") if found[1] else _split(found[2], (*known, *ranges))
+        pattern, end = pattern + re.escape(template[end : found.start()]), found.end()
+        if name in ranges:
+            pattern += f"({_NUMBER})"
+        elif name in known:
+            pattern += "(" + "|".join(re.escape(_text(value, number_format)) for value in known[name]) + ")"
+        else:
+            pattern += re.escape(found[1] or found[0])
+            continue
+        fields.append((name, number_format))
+    match = re.fullmatch(pattern + re.escape(template[end:]), path)
+    if match is None:
+        return False
+    option: Option = {}
+    for (name, number_format), text in zip(fields, match.groups(), strict=True):
+        if name in ranges:
+            each, number = ranges[name], float(text.replace(",", ""))
+            # The text may be rounded, so that it lies just outside of the range.
+            nearest = min(max(number, each.low), each.high)
+            option[name] = round(nearest) if isinstance(each, Integer) else nearest
+        else:
+            option[name] = next(value for value in known[name] if _text(value, number_format) == text)
+    return fill_path(template, option) == path
 
 
 def check(template: str, names: Collection[str]) -> None:

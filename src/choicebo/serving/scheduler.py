@@ -1,23 +1,27 @@
 """Who waits for what: questions and results are computed in the background, once for everybody who asks.
 
 A question is computed when the answer before it arrives. Nobody waits longer than the server's patience: then a question that
-needs no model is asked, the model works on, and what it finds is asked next if it is still new.
+needs no model is asked, the model works on, and what it finds is asked next if it is still new. Until then waiting holds no
+thread: raters wait in an event loop of its own.
 """
 
 from __future__ import annotations
 
+import asyncio
+import functools
 import logging
 import threading
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Coroutine, Hashable
 from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from choicebo.errors import ChoiceboError, StorageError
+from choicebo.errors import ChoiceboError
 from choicebo.history import Question
 from choicebo.serving.pool import LocalPool, load_numerics
+from choicebo.serving.waiting import done_within, stopping
 from choicebo.study import Study
 
 T = TypeVar("T")
@@ -27,6 +31,8 @@ log = logging.getLogger("choicebo.serving")
 BEFORE_THINKING = 0.4
 """Seconds for which a page waits for something before it says that it is thinking."""
 _MOST_THREADS = 64
+_LAST_SECONDS = 5
+"""For which those who wait are given time to hear that the server is being stopped."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +58,7 @@ class Scheduler:
         self._threads = ThreadPoolExecutor(_MOST_THREADS, "choicebo-ask")
         # Threads of their own: who waits for the model must not take the place of the model.
         self._thinking = ThreadPoolExecutor(_MOST_THREADS, "choicebo-think")
+        self._waiting: asyncio.AbstractEventLoop | None = None
         self._lock = threading.Lock()
         self._jobs: dict[Hashable, Job] = {}
         self._known: dict[Hashable, tuple[int, Any]] = {}
@@ -68,38 +75,31 @@ class Scheduler:
         self.pool.shutdown(cancel_futures=True)
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._thinking.shutdown(wait=False, cancel_futures=True)
+        if self._waiting is not None and not self._waiting.is_closed():
+            # Nothing can be begun any more, so that everybody who waits hears of the end.
+            asyncio.run_coroutine_threadsafe(_end(self._waiting), self._waiting)
 
     # ---- questions
 
-    def question(self, study: Study, rater: str, wait: float = BEFORE_THINKING) -> Question | None:
-        """The rater's question if it is there within ``wait`` seconds; else None, and it is being computed.
-
-        What goes wrong in computing it is raised.
-        """
-        return study.open_question(rater) or self.within(wait, self.begin_question(study, rater))
-
     def begin_question(self, study: Study, rater: str) -> Future[Question]:
         """The rater's next question, in the background: the model's, or after a while one that stands in for it."""
+        key = "question", study.name, rater
+        if not self.patience:
+            ask = functools.partial(_again_if_killed, lambda: study.ask(rater))
+            return self._start(key, lambda: self._submit(self._threads, ask)).future
+        return self._start(key, lambda: self._wait(self._ask_in_time(study, rater))).future
 
-        def ask() -> Question:
-            if not self.patience:
-                return _again_if_killed(lambda: study.ask(rater))
-            self._wait_for_model(study, rater)
-            return study.ask(rater, stand_in=True)
-
-        return self._start(("question", study.name, rater), ask).future
-
-    def _wait_for_model(self, study: Study, rater: str) -> None:
-        """Return when the model's question is there, or when the rater has waited long enough. The model works on."""
+    async def _ask_in_time(self, study: Study, rater: str) -> Question:
+        """Wait until the model's question is there, or the rater has waited long enough, and ask. The model works on."""
         until = time.monotonic() + self.patience
-        while study.waits_for_model(rater):
+        while await self._in_thread(lambda: study.waits_for_model(rater)):
             job = self._think(study, rater)
             left = 0.0 if rater in job.outwaited else until - time.monotonic()
-            try:
-                job.future.result(timeout=max(left, 0.0))
-            except TimeoutError:
+            if not await done_within(job.future, left):
                 job.outwaited.add(rater)
-                return
+                break
+            job.future.result()
+        return await self._in_thread(lambda: study.ask(rater, stand_in=True))
 
     def _think(self, study: Study, rater: str) -> Job:
         """The model's next question, computed but not asked. Raters who are learned from together share it."""
@@ -115,7 +115,7 @@ class Scheduler:
                 log.warning("The model's question could not be computed: %r", error)
                 raise
 
-        return self._start(("model", study.name, share), think, self._thinking)
+        return self._start(("model", study.name, share), lambda: self._submit(self._thinking, think))
 
     # ---- what is known
 
@@ -135,14 +135,7 @@ class Scheduler:
                 self._known[name] = now, found
             return found
 
-        return self._start((*name, now), work).future
-
-    def within(self, wait: float, awaited: Future[T]) -> T | None:
-        """What is awaited if it is there within ``wait`` seconds; else None, and it is being computed."""
-        try:
-            return awaited.result(timeout=wait)
-        except TimeoutError:
-            return None
+        return self._start((*name, now), lambda: self._submit(self._threads, work)).future
 
     def forget(self, study: str) -> None:
         """Drop what is known of a study, which may have gone."""
@@ -151,21 +144,48 @@ class Scheduler:
 
     # ---- inside
 
-    def _start(self, key: Hashable, work: Callable[[], Any], threads: ThreadPoolExecutor | None = None) -> Job:
+    def _start(self, key: Hashable, begin: Callable[[], Future[Any]]) -> Job:
         """The job under that key, begun now if there is none; two requests for the same thing share it."""
         with self._lock:
             for name in [name for name, job in self._jobs.items() if job.future.done()]:
                 del self._jobs[name]
             known = self._jobs.get(key)
             if known is None:
-                known = self._jobs[key] = Job(self._submit(threads or self._threads, work))
+                known = self._jobs[key] = Job(begin())
             return known
+
+    def _wait(self, waiting: Coroutine[Any, Any, T]) -> Future[T]:
+        """Run a coroutine, most of which is waiting; the caller holds the lock."""
+        if self._waiting is None:
+            self._waiting = asyncio.new_event_loop()
+            threading.Thread(target=_run, args=(self._waiting,), name="choicebo-wait", daemon=True).start()
+        if self._waiting.is_closed():
+            waiting.close()
+            raise stopping()
+        return asyncio.run_coroutine_threadsafe(waiting, self._waiting)
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        """Let a thread do something."""
+        return await asyncio.wrap_future(self._submit(self._threads, work))
 
     def _submit(self, threads: ThreadPoolExecutor, work: Callable[[], Any]) -> Future[Any]:
         try:
             return threads.submit(work)
         except RuntimeError:
-            raise StorageError("The server is being stopped: try again in a moment.") from None
+            raise stopping() from None
+
+
+def _run(loop: asyncio.AbstractEventLoop) -> None:
+    loop.run_forever()
+    loop.close()
+
+
+async def _end(loop: asyncio.AbstractEventLoop) -> None:
+    """Stop a loop once everybody has left it."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    if others:
+        await asyncio.wait(others, timeout=_LAST_SECONDS)
+    loop.stop()
 
 
 def _again_if_killed(work: Callable[[], T]) -> T:

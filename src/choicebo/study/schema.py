@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from pathlib import Path
 from typing import Any
@@ -60,7 +61,7 @@ def check(storage: Storage, connection: sa.Connection) -> None:
     found = _version(connection)
     if found is None:
         raise StorageError(_not_ours(storage, connection))
-    newest = _scripts().get_current_head()
+    newest = _newest()
     if found == newest:
         return
     _refuse_newer(storage, found)
@@ -117,6 +118,13 @@ def _write_ahead(storage: Storage) -> None:
             if "locked" not in str(error):
                 raise
             time.sleep(0.05)
+
+
+@functools.cache
+def _newest() -> str | None:
+    """The newest revision, which cannot change while the program runs."""
+    found: str | None = _scripts().get_current_head()
+    return found
 
 
 def _scripts() -> Any:

@@ -17,6 +17,7 @@ import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import NullPool
 
 from choicebo.errors import StorageError, StudyError
@@ -135,7 +136,7 @@ class Storage:
                 event.listen(engine, "connect", _prepare_sqlite)
                 event.listen(engine, "begin", _begin_sqlite)
                 return engine
-            return sa.create_engine(self._url, pool_pre_ping=True, pool_size=5, max_overflow=20)
+            return sa.create_engine(self._url, pool_pre_ping=True, pool_size=5, max_overflow=20, pool_timeout=10)
         except (ModuleNotFoundError, NoSuchModuleError):
             raise StorageError("PostgreSQL needs the driver psycopg: pip install 'choicebo[postgres]'.") from None
 
@@ -143,6 +144,10 @@ class Storage:
     def _translated(self) -> Iterator[None]:
         try:
             yield
+        except PoolTimeoutError:
+            raise StorageError(
+                f"The database {self} is busy, all connections are in use: try again in a moment."
+            ) from None
         except DBAPIError as error:
             raise StorageError(self._sentence(error)) from error
 

@@ -361,12 +361,18 @@ class Study:
                 writer.append(event)
             return writer.state.answer(event, repeated)
 
-    def undo(self, n: int = 1, rater: str | None = None) -> tuple[Answer, ...]:
-        """Take back the rater's latest ``n`` answers, skips, additions or imports; their questions are open again."""
+    def undo(self, n: int = 1, rater: str | None = None, *, latest: int | None = None) -> tuple[Answer, ...]:
+        """Take back the rater's latest ``n`` answers, skips, additions or imports; their questions are open again.
+
+        With ``latest``, the id of the latest one as the caller knows it, nothing is taken back if that is not the latest
+        any more: who sends the same twice takes back one.
+        """
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
             raise StudyError(f"n is {n!r}: give a whole number of at least 1.")
         name = self._events.rater(rater)
         with self._events.writing() as writer:
+            if latest is not None and latest != next((act.position for act in writer.state.latest_acts(name)), 0):
+                return ()
             undone: list[int] = []
             for count in range(n):
                 events = rules.undo(writer.state, name, now())

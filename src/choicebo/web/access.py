@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 OWNER_COOKIE = "choicebo_owner"
 RATER_COOKIE = "choicebo_rater"
 FORM_COOKIE = "choicebo_form"
+_LONGEST_PATH = 1024
+"""Bytes; browsers ignore a cookie whose path is longer."""
 _MONTH = 30 * 24 * 3600
 
 
@@ -76,18 +78,23 @@ class Access:
         given = request.cookies.get(OWNER_COOKIE, "")
         return hmac.compare_digest(given.encode(), self._owner_cookie.encode())
 
+    def shows_owner(self, request: Request) -> bool:
+        """Whether the owner is asking, be it a page or the API; nothing is looked up for that."""
+        given = request.headers.get("authorization", "").partition(" ")[2]
+        return self.is_owner(request) or (self._token is not None and _same(given, self._token))
+
     def visitor(self, request: Request, study: str) -> Visitor:
         """Who looks at a page of a study; a rater's link goes before being the owner."""
-        found = self.rater(request)
+        found = self.rater(request, study)
         if found is not None and found[0] == study:
             return Visitor(found[1], is_owner=False)
         if self.is_owner(request):
             return Visitor(OWNER, is_owner=True)
         raise NotAllowedError("Open the link that you were given, or enter your token.")
 
-    def rater(self, request: Request) -> tuple[str, str] | None:
+    def rater(self, request: Request, study: str) -> tuple[str, str] | None:
         """The study and name of the rater whose link was opened in this browser."""
-        token = request.cookies.get(RATER_COOKIE, "")
+        token = request.cookies.get(_rater_cookie(study)[0], "")
         return Study.of_token(self._server.storage, token) if token else None
 
     def require_owner(self, request: Request) -> None:
@@ -109,7 +116,13 @@ class Access:
 
     def remember_rater(self, request: Request, response: Response, study: str, token: str) -> None:
         """Set the cookie of a rater, for the pages of this study only."""
-        _set_cookie(request, response, RATER_COOKIE, token, study_path(study))
+        name, path = _rater_cookie(study)
+        _set_cookie(request, response, name, token, path)
+
+    def forget_rater(self, response: Response, study: str) -> None:
+        """Delete that cookie."""
+        name, path = _rater_cookie(study)
+        response.delete_cookie(name, path=path, httponly=True, samesite="lax")
 
     # ---- the API
 
@@ -121,7 +134,6 @@ class Access:
                 return Visitor(OWNER, is_owner=True)
             raise NotAllowedError("Send the header 'Authorization: Bearer TOKEN'.")
         if self._token is not None and _same(token, self._token):
-            self._attempt(request, True)
             return Visitor(OWNER, is_owner=True)
         found = Study.of_token(self._server.storage, token)
         self._attempt(request, found is not None)
@@ -150,12 +162,22 @@ class Access:
             _set_cookie(request, response, FORM_COOKIE, secret, "/")
 
     def _attempt(self, request: Request, right: bool) -> None:
+        """Refuse a wrong token. A right one is never refused: many people may share one address."""
+        if right:
+            return
         client = request.client.host if request.client else ""
         if self.limiter.is_blocked(client):
             raise TooManyAttemptsError("Too many wrong tokens: wait a minute.")
-        if not right:
-            self.limiter.failed(client)
-            raise NotAllowedError("This token is not right: check that the link or the token is complete.")
+        self.limiter.failed(client)
+        raise NotAllowedError("This token is not right: check that the link or the token is complete.")
+
+
+def _rater_cookie(study: str) -> tuple[str, str]:
+    """Name and path of the cookie that holds a rater's token, for the pages of one study only."""
+    path = study_path(study)
+    if len(path) <= _LONGEST_PATH:
+        return RATER_COOKIE, path
+    return f"{RATER_COOKIE}_{hashlib.sha256(study.encode()).hexdigest()[:32]}", "/study"
 
 
 def _same(given: str, expected: str) -> bool:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
+import reprlib
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from importlib import resources
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -18,11 +21,13 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from choicebo.errors import InvalidInputError
 from choicebo.formatting import counted, moment, percent, plural
-from choicebo.study import OWNER, Answer, Study, StudyNotFoundError
+from choicebo.study import OWNER, Answer, Study, StudyError, StudyNotFoundError
 from choicebo.web.access import Access, OwnerOnlyError, Visitor
 from choicebo.web.addresses import name_of, slug, study_path
 from choicebo.web.pictures import drawing_size
 from choicebo.web.server import Server
+
+T = TypeVar("T")
 
 STATIC = resources.files("choicebo.web") / "static"
 
@@ -44,6 +49,23 @@ class Seat:
         """Whose answers the visitor may see: a rater their own, the owner everybody's, which is None."""
         return None if self.visitor.is_owner else self.rater
 
+    def tell(self, number: int, kept: Sequence[int], **how: Any) -> Answer:
+        """Store the visitor's answer."""
+        return self._own(number, lambda: self.study.tell(number, kept, rater=self.rater, **how))
+
+    def skip(self, number: int) -> Answer:
+        """Leave a question unanswered."""
+        return self._own(number, lambda: self.study.skip(number, rater=self.rater))
+
+    def _own(self, number: int, act: Callable[[], Answer]) -> Answer:
+        """What ``act`` does with a question of the visitor. Of the questions of others a rater learns nothing."""
+        try:
+            return act()
+        except StudyError:
+            if self.sees is None or any(asked.number == number for asked in self.study.questions(rater=self.rater)):
+                raise
+            raise StudyError(f"There is no question {number} for you: answer those that you are shown.") from None
+
     def past(self, id: int) -> Answer:
         """The answer of that id, if the visitor may see it."""
         found = self.study.get_answer(id)
@@ -56,6 +78,11 @@ def server_of(request: Request) -> Server:
     """This server."""
     found: Server = request.app.state.server
     return found
+
+
+async def within(request: Request, seat: Seat, seconds: float, awaited: Future[T]) -> T | None:
+    """What is computed for a visitor if it is there within ``seconds``, in which no thread is held; else None."""
+    return await server_of(request).waiting.within(seconds, awaited, (seat.study.name, seat.rater))
 
 
 def access_of(request: Request) -> Access:
@@ -133,7 +160,7 @@ def whole(value: object, what: str) -> int:
     try:
         return int(str(value))
     except ValueError:
-        raise InvalidInputError(f"{what} is {str(value)!r}: give a whole number.") from None
+        raise InvalidInputError(f"{what} is {reprlib.repr(str(value))}: give a whole number.") from None
 
 
 def render(request: Request, template: str, *, status: int = 200, seat: Seat | None = None, **context: Any) -> Response:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import reprlib
 from urllib.parse import quote
 
 from fastapi import FastAPI
@@ -15,7 +16,7 @@ from choicebo.errors import ChoiceboError, InvalidInputError
 from choicebo.study import AlreadyAnsweredError, StorageError, StudyExistsError, StudyNotFoundError, UnknownRaterError
 from choicebo.web.access import ForgedFormError, NotAllowedError, OwnerOnlyError, TooManyAttemptsError
 from choicebo.web.addresses import name_of, study_path
-from choicebo.web.context import render, see_other, server_of, wants_part
+from choicebo.web.context import access_of, render, see_other, server_of, wants_part
 from choicebo.web.guard import HEADERS
 
 log = logging.getLogger("choicebo.web")
@@ -34,13 +35,23 @@ _CODES: tuple[tuple[type[Exception], int], ...] = (
     (InvalidInputError, 400),
     (StorageError, 503),
 )
+_RETRY_AFTER = {429: "60", 503: "2"}
+"""Seconds after which it is worth trying again."""
+_NOT_NOW = (
+    "The studies cannot be read or written at the moment. What was acknowledged is stored; try again in a moment."
+)
+_GONE = "There is no such study, or no longer."
+_TOO_DEEP = "What was sent is nested too deeply: send a plain value."
+_NO_TEXT = "What was sent holds half a character (a lone surrogate), which cannot be stored: leave it out."
+_LONGEST = 1000
+"""Characters of a sentence."""
 _SORRY = "Something went wrong on the server. What you answered before is stored; try again."
 
 
-def explain(error: BaseException) -> str:
+def explain(request: Request, error: BaseException) -> str:
     """What to tell of an error that came up in the background."""
     if isinstance(error, ChoiceboError):
-        return str(error)
+        return _told(request, error)
     log.error("A computation failed.", exc_info=error)
     return _SORRY
 
@@ -55,6 +66,8 @@ def add_to(app: FastAPI) -> None:
     app.add_exception_handler(ChoiceboError, _known)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(RequestValidationError, _malformed)
+    app.add_exception_handler(RecursionError, lambda request, _: answer(request, 400, _TOO_DEEP))
+    app.add_exception_handler(UnicodeEncodeError, lambda request, _: answer(request, 400, _NO_TEXT))
     app.add_exception_handler(Exception, _unknown)
 
 
@@ -64,7 +77,17 @@ def _known(request: Request, error: Exception) -> Response:
         server_of(request).forget(name_of(request.path_params["name"]))
     if isinstance(error, NotAllowedError) and request.method == "GET" and _is_page(request):
         return see_other(f"/enter?next={quote(request.url.path)}")
-    return answer(request, code, str(error))
+    return answer(request, code, _told(request, error))
+
+
+def _told(request: Request, error: Exception) -> str:
+    """The sentence of an error; only the owner learns where the studies are stored."""
+    if access_of(request).shows_owner(request):
+        return str(error)
+    if isinstance(error, StorageError):
+        log.warning("%s", error)
+        return _NOT_NOW
+    return _GONE if str(server_of(request).storage) in str(error) else str(error)
 
 
 def _http(request: Request, error: Exception) -> Response:
@@ -77,7 +100,7 @@ def _malformed(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
     place = ".".join(str(part) for part in first["loc"])
-    return answer(request, 422, f"{place}: {first['msg']}.")
+    return answer(request, 422, f"{reprlib.repr(place)[1:-1]}: {first['msg']}.")
 
 
 def _unknown(request: Request, error: Exception) -> Response:
@@ -94,6 +117,7 @@ def _is_page(request: Request) -> bool:
 
 def answer(request: Request, code: int, message: str, headers: object = None) -> Response:
     """A sentence and a status, as a page, as a part of one, or as JSON: whatever the request is for."""
+    message = _short(message.encode(errors="replace").decode())
     if request.url.path.startswith(API):
         response: Response = JSONResponse({"error": message}, code)
         if code == 401:
@@ -104,9 +128,16 @@ def answer(request: Request, code: int, message: str, headers: object = None) ->
         response = render(
             request, "failure.html", status=code, message=message, code=code, back=_way_back(request, code)
         )
+    if code in _RETRY_AFTER:
+        response.headers["Retry-After"] = _RETRY_AFTER[code]
     if isinstance(headers, dict):
         response.headers.update(headers)
     return response
+
+
+def _short(message: str) -> str:
+    """A sentence whose middle is left out if what was sent makes it too long to be read."""
+    return message if len(message) <= _LONGEST else f"{message[: _LONGEST // 2]} ... {message[-_LONGEST // 2 :]}"
 
 
 def _way_back(request: Request, code: int) -> tuple[str, str]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
@@ -19,6 +19,8 @@ UPLOAD_PATHS = ("/studies/catalogue",)
 _READ_ON = 8
 """A body so many times too large is still read to its end: a browser shows no answer that comes while it is sending."""
 _WAY_OUT = {"/studies/catalogue": "Make the images smaller, or leave some of them out."}
+_HOST = re.compile(r"([\w.-]+|\[[0-9a-fA-F:.]+\])(?::[0-9]{0,5})?", re.ASCII)
+"""A name or an address, and perhaps a port."""
 _SAFE = ("GET", "HEAD", "OPTIONS")
 
 CONTENT_POLICY = "; ".join(
@@ -114,11 +116,14 @@ class Guard:
 
     def _refusal(self, scope: Scope, headers: Headers) -> PlainTextResponse | None:
         host = headers.get("host", "")
-        if self.loopback_only and not is_loopback(urlsplit(f"//{host}").hostname or ""):
+        named = _HOST.fullmatch(host)
+        if host and named is None:
+            return PlainTextResponse("The header Host is not the name of a server.\n", 400)
+        if self.loopback_only and not (named and is_loopback(named[1].lower())):
             return PlainTextResponse(f"This server answers only as 127.0.0.1 or localhost, not as {host!r}.\n", 421)
         if scope["method"] not in _SAFE:
             origin = headers.get("origin")
-            if origin is not None and urlsplit(origin).netloc != host:
+            if origin is not None and origin.partition("://")[2] != host:
                 return PlainTextResponse("The request comes from another site: it is refused.\n", 403)
             if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
                 return PlainTextResponse("The request comes from another site: it is refused.\n", 403)

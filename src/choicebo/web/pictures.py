@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+import reprlib
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote, urlencode
 
 from choicebo.presentation.cards import Card, Comparison, card_of, compare
-from choicebo.presentation.templates import fill_path, fill_svg
+from choicebo.presentation.templates import could_be, fill_path, fill_svg
 from choicebo.space import Catalogue, Option
-from choicebo.study import Study, StudyError
+from choicebo.study import Study, StudyError, StudyNotFoundError
 from choicebo.web.addresses import study_path
 
 PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
@@ -77,13 +78,27 @@ def image_path(study: Study, option: Option) -> str | None:
     return None if found is None else str(found)
 
 
+def names_image(study: Study, path: str) -> bool:
+    """Whether a path is that of the image of one of the study's options."""
+    if study.show.kind != "image":
+        return False
+    if study.show.template is not None:
+        return could_be(study.show.template, path, study.space)
+    if not isinstance(study.space, Catalogue) or study.space.image is None:
+        return False
+    return any(image_path(study, row) == path for row in study.space.rows)
+
+
 def image_file(folder: Path | None, path: str) -> Path:
     """The image at a path inside the folder of the study; anything outside, and any other sort of file, is refused."""
-    missing = StudyError(f"There is no image {path!r} in the folder of the study.")
+    missing = StudyNotFoundError(f"There is no image {reprlib.repr(path)} in the folder of the study.")
     if folder is None or "\x00" in path or PurePosixPath(path).is_absolute():
         raise missing
-    root = folder.resolve()
-    file = (root / path).resolve()
-    if not file.is_relative_to(root) or file.suffix.lower() not in MEDIA_TYPES or not file.is_file():
-        raise missing
+    try:
+        root = folder.resolve()
+        file = (root / path).resolve()
+        if not file.is_relative_to(root) or file.suffix.lower() not in MEDIA_TYPES or not file.is_file():
+            raise missing
+    except (OSError, RuntimeError, ValueError):  # no disk has such a name, or links that lead to each other
+        raise missing from None
     return file

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,10 +19,15 @@ if TYPE_CHECKING:
     import socket
 
     import uvicorn
+    from starlette.types import ASGIApp
 
+    from choicebo.web.server_settings import ServerSettings
 
 _KEEP_ALIVE = 75
 """Seconds for which an idle connection is kept: people think, and one that is closed while they answer costs a second try."""
+
+_LONGEST_NAME = 200
+"""Bytes of a file's name; SQLite and exports add to it."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -67,6 +73,14 @@ def serve(
         str | None,
         typer.Option(metavar="ADDRESS", help="Compute on the workers of this Dask scheduler, tcp://host:port."),
     ] = None,
+    proxy: Annotated[
+        str,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Address of a reverse proxy, the only one whose X-Forwarded-For and X-Forwarded-Proto are believed.",
+            show_default=False,
+        ),
+    ] = "",
 ) -> None:
     """Answer questions in a browser: choose, see the result and the history, set up studies, invite others.
 
@@ -79,7 +93,7 @@ def serve(
       choicebo serve bread.db --host 0.0.0.0 --token "$(openssl rand -hex 16)"
     """
     try:
-        import uvicorn
+        import uvicorn  # noqa: F401
 
         from choicebo.web.app import create_app
         from choicebo.web.server_settings import ServerSettings
@@ -87,7 +101,7 @@ def serve(
         raise InvalidInputError(f"The web app needs {error.name!r}: pip install 'choicebo[web]'.") from None
     from choicebo.model import compiling
 
-    settings = ServerSettings(study, host, port, token, workers, share_result, images, patience)
+    settings = ServerSettings(study, host, port, token, workers, share_result, images, patience, proxy)
     compiling.start()  # the first questions need no model, so that nobody waits for it
     pool = None
     if cluster is not None:
@@ -97,17 +111,26 @@ def serve(
     app = create_app(replace(settings, url=_address(study)), pool)
     app.state.server.list()  # a database that cannot be read is an error now, not in the browser
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
-    config = uvicorn.Config(
+    _run(listening(app, settings), host, token)
+
+
+def listening(app: ASGIApp, settings: ServerSettings) -> uvicorn.Config:
+    """How the server listens."""
+    import uvicorn
+
+    return uvicorn.Config(
         app,
-        host=host,
-        port=port,
+        host=settings.host,
+        port=settings.port,
         log_level="warning",
         access_log=False,
         timeout_graceful_shutdown=2,
         timeout_keep_alive=_KEEP_ALIVE,
         server_header=False,
+        # Whoever is believed about the sender's address can go round every limit by address.
+        proxy_headers=bool(settings.proxy),
+        forwarded_allow_ips=settings.proxy,
     )
-    _run(config, host, token)
 
 
 def _address(given: str) -> str:
@@ -119,10 +142,20 @@ def _address(given: str) -> str:
     from choicebo.study.study_file import read
 
     described = check_show(read(given))
-    path = Path(f"{described.name}.db")
+    path = Path(file_name(described.name))
     if not path.exists():
         Study.create_from_file(path, described).close()
     return str(path)
+
+
+def file_name(study: str) -> str:
+    """The file in this folder that a study is stored in, whatever its name.
+
+    >>> file_name("bread"), file_name("../../rye?"), file_name("..")
+    ('bread.db', '-..-rye-.db', 'study.db')
+    """
+    safe = re.sub(r"[\x00-\x1f\x7f/\\\\:*?\"<>|%#]", "-", study).lstrip(". ")
+    return f"{safe.encode()[:_LONGEST_NAME].decode(errors='ignore') or 'study'}.db"
 
 
 def _run(config: uvicorn.Config, host: str, token: str | None) -> None:

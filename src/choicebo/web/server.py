@@ -8,7 +8,8 @@ from concurrent.futures import Executor, Future
 from choicebo.errors import StudyNotFoundError
 from choicebo.presentation.templates import check_show
 from choicebo.serving.pool import LocalPool
-from choicebo.serving.scheduler import BEFORE_THINKING, Scheduler
+from choicebo.serving.scheduler import Scheduler
+from choicebo.serving.waiting import WaitingRoom
 from choicebo.study import Status, Storage, Study, StudyInfo
 from choicebo.study.definition import StudyDefinition
 from choicebo.web.server_settings import ServerSettings
@@ -22,6 +23,7 @@ class Server:
         self.settings = settings
         self.storage = Storage(settings.url)
         self.scheduler = Scheduler(LocalPool(settings.processes) if pool is None else pool, settings.patience)
+        self.waiting = WaitingRoom()
         self._lock = threading.Lock()
         self._studies: dict[str, Study] = {}
 
@@ -67,11 +69,6 @@ class Server:
         """Compute everything that is known in the background."""
         return self.scheduler.begin(study, ("result", rater), lambda: build_result(study, rater))
 
-    def result(self, study: Study, rater: str | None = None, wait: float = BEFORE_THINKING) -> Result | None:
-        """Everything that is known, if it is there within ``wait`` seconds; else None, and it is being computed."""
-        return self.scheduler.within(wait, self.begin_result(study, rater))
-
-    def status(self, study: Study, rater: str | None = None, wait: float = BEFORE_THINKING) -> Status | None:
-        """The status with what the model says, if it is there within ``wait`` seconds; else None."""
-        begun = self.scheduler.begin(study, ("status", rater), lambda: study.status(rater=rater))
-        return self.scheduler.within(wait, begun)
+    def begin_status(self, study: Study, rater: str | None = None) -> Future[Status]:
+        """Compute the status with what the model says in the background."""
+        return self.scheduler.begin(study, ("status", rater), lambda: study.status(rater=rater))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future
@@ -10,6 +9,8 @@ from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
+
+from choicebo.serving.waiting import done_within, stopping
 
 BEAT = 1.0
 """Seconds between two signs of life."""
@@ -24,21 +25,18 @@ def event(name: str, **data: Any) -> str:
     return f"event: {name}\ndata: {json.dumps(data)}\n\n"
 
 
-def stream(request: Request, awaited: Future[Any], explain: Callable[[BaseException], str]) -> StreamingResponse:
+def stream(
+    request: Request, awaited: Future[Any], explain: Callable[[Request, BaseException], str]
+) -> StreamingResponse:
     """Events until ``awaited`` is done: ``thinking`` at every beat, then ``ready``, or ``failed`` with a sentence."""
 
     async def events() -> AsyncIterator[str]:
         seconds = 0.0
-        waiting = asyncio.wrap_future(awaited)
-        # Somebody else may wait for the same: who leaves must not take it away.
-        shared = asyncio.shield(waiting)
-        shared.add_done_callback(lambda done: done.cancelled() or done.exception())
         while not await request.is_disconnected():
             yield event("thinking", seconds=round(seconds))
-            done, _ = await asyncio.wait({shared}, timeout=BEAT)
-            if done:
-                problem = shared.exception()
-                yield event("ready") if problem is None else event("failed", message=explain(problem))
+            if await done_within(awaited, BEAT):
+                problem = stopping() if awaited.cancelled() else awaited.exception()
+                yield event("ready") if problem is None else event("failed", message=explain(request, problem))
                 return
             seconds += BEAT
 

@@ -53,6 +53,8 @@ class ServerSettings:
     """Where images that are uploaded in the browser are stored; None: beside the database file, or in this folder."""
     patience: float = 4.0
     """Seconds that a person waits for the model before a question without it is asked; 0: as long as it takes."""
+    proxy: str = ""
+    """Addresses or networks of reverse proxies, with commas between them: only they may say whom a request comes from."""
 
     def __post_init__(self) -> None:
         if self.token is None and not is_loopback(self.host):
@@ -68,11 +70,18 @@ class ServerSettings:
             raise InvalidInputError(
                 f"workers is {self.workers}: give 1 or more, or 0 for one less than there are cores."
             )
-
         if not (math.isfinite(self.patience) and self.patience >= 0):
             raise InvalidInputError(
                 f"patience is {self.patience}: give seconds, or 0 to wait for the model as long as it takes."
             )
+
+        for address in filter(None, self.proxy.split(",")):
+            try:
+                ipaddress.ip_network(address.strip())
+            except ValueError:
+                raise InvalidInputError(
+                    f"The proxy is {address.strip()!r}: give its address, such as 127.0.0.1, or a network, such as 10.0.0.0/8."
+                ) from None
 
     @property
     def processes(self) -> int:

@@ -17,6 +17,8 @@ from choicebo.space.table import read_csv, usual_key
 from choicebo.web.pictures import MEDIA_TYPES
 
 _TABLE_BYTES = 4 << 20
+_LONGEST_NAME, _LONGEST_SUFFIX = 150, 10
+"""In bytes."""
 _BEGINNINGS = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"<svg", b"<?xml")
 
 
@@ -68,11 +70,17 @@ def store_images(images: Sequence[UploadFile], parent: Path) -> Path:
 
 
 def base_name(given: str) -> str:
-    """The name of a file without its folders; empty if nothing safe is left.
+    """The name of a file without its folders, cut to what a disk can store; empty if nothing safe is left.
 
     >>> base_name("photos/a b.jpg"), base_name("../../etc/passwd"), base_name("..")
     ('a b.jpg', 'passwd', '')
     """
     name = PureWindowsPath(PurePosixPath(given).name).name
-    name = re.sub(r"[\x00-\x1f<>:\"|?*]", "_", name).strip()
-    return "" if name.startswith(".") else name[:150]
+    name = re.sub(r"[\x00-\x1f\ud800-\udfff<>:\"|?*]", "_", name).strip()
+    if name.startswith("."):
+        return ""
+    stem, suffix = name.encode(), PurePosixPath(name).suffix.encode()
+    if len(stem) <= _LONGEST_NAME:
+        return name
+    suffix = suffix if len(suffix) <= _LONGEST_SUFFIX else b""
+    return stem[: _LONGEST_NAME - len(suffix)].decode(errors="ignore") + suffix.decode()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
@@ -29,7 +30,7 @@ from choicebo.web.api.models import (
     TokenOut,
 )
 from choicebo.web.api.reference import operations
-from choicebo.web.context import Seat, access_of, render, sees_result, server_of, whose
+from choicebo.web.context import Seat, access_of, render, sees_result, server_of, whose, within
 
 DESCRIPTION = (
     "Questions and answers of choicebo studies for other clients. Send the owner's or a rater's token as "
@@ -108,30 +109,39 @@ def study(found: Sitting) -> StudyDetail:
 
 
 @router.get("/studies/{name}/question", summary="The question to show", responses={202: {"model": Thinking}})
-def question(request: Request, found: Sitting, wait: Wait = 0.0) -> QuestionOut:
+async def question(request: Request, found: Sitting, wait: Wait = 0.0) -> QuestionOut:
     """The caller's open question, or the next one; 202 while it is being computed."""
-    asked = server_of(request).scheduler.question(found.study, found.rater, wait=wait)
-    return JSONResponse({"thinking": True}, 202) if asked is None else QuestionOut.of(asked)  # type: ignore[return-value]
+    asked = await run_in_threadpool(found.study.open_question, found.rater)
+    if asked is None:
+        begun = server_of(request).scheduler.begin_question(found.study, found.rater)
+        asked = await within(request, found, wait, begun)
+    return _thinking() if asked is None else QuestionOut.of(asked)  # type: ignore[return-value]
 
 
 @router.post("/studies/{name}/questions/{number}/answer", summary="Answer")
 def answer(request: Request, found: Sitting, number: Number, given: AnswerIn) -> AnswerOut:
     """Store which options were kept. The same again changes nothing; another answer is refused unless a correction."""
-    told = found.study.tell(number, given.kept, rater=found.rater, seconds=given.seconds, correction=given.correction)
+    told = found.tell(number, given.kept, seconds=given.seconds, correction=given.correction)
     return AnswerOut.of(told)
 
 
 @router.post("/studies/{name}/questions/{number}/skip", summary="Skip")
 def skip(request: Request, found: Sitting, number: Number) -> AnswerOut:
     """Leave a question unanswered for good."""
-    told = found.study.skip(number, rater=found.rater)
+    told = found.skip(number)
     return AnswerOut.of(told)
 
 
 @router.post("/studies/{name}/undo", summary="Undo")
-def undo(request: Request, found: Sitting) -> list[PastOut]:
-    """Take back the caller's latest answer, skip or import; its question is open again."""
-    taken = found.study.undo(rater=found.rater)
+def undo(
+    found: Sitting,
+    latest: Annotated[
+        int | None,
+        Query(ge=0, le=2**31, description="The id of what is to be taken back; nothing is if it is not the latest."),
+    ] = None,
+) -> list[PastOut]:
+    """Take back the caller's latest answer, skip or import; its question is open again. With `latest` sent twice it is one."""
+    taken = found.study.undo(rater=found.rater, latest=latest)
     return [PastOut.of(past) for past in taken]
 
 
@@ -162,7 +172,7 @@ def restore(found: Sitting, answer: Number) -> PastOut:
 
 
 @router.get("/studies/{name}/result", summary="What is known", responses={202: {"model": Thinking}})
-def result(
+async def result(
     request: Request,
     found: Sitting,
     wait: Wait = 0.0,
@@ -171,9 +181,10 @@ def result(
     """The options that probably no other one beats, and what drives them; 202 while it is being computed."""
     if not sees_result(request, found):
         raise NotAllowedError("The result of this study is for its owner.")
-    known = server_of(request).result(found.study, whose(found, rater), wait=wait)
+    begun = await run_in_threadpool(server_of(request).begin_result, found.study, whose(found, rater))
+    known = await within(request, found, wait, begun)
     if known is None:
-        return JSONResponse({"thinking": True}, 202)  # type: ignore[return-value]
+        return _thinking()  # type: ignore[return-value]
     return ResultOut(
         answers=known.answers,
         latent_dim=known.latent_dim,
@@ -202,6 +213,10 @@ def invite(found: OwnerSitting, given: RaterIn) -> TokenOut:
 def export(found: OwnerSitting) -> dict[str, Any]:
     """What `Study.import_json` reads back."""
     return Response(found.study.export_json(), media_type="application/json")  # type: ignore[return-value]
+
+
+def _thinking() -> JSONResponse:
+    return JSONResponse({"thinking": True}, 202, {"Retry-After": "1"})
 
 
 def _detail(found: Seat) -> StudyDetail:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from concurrent.futures import Future
 from typing import Any
 
 from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
@@ -15,7 +17,7 @@ from choicebo.errors import InvalidInputError
 from choicebo.formatting import counted
 from choicebo.serving.scheduler import BEFORE_THINKING
 from choicebo.space import Option
-from choicebo.study import AlreadyAnsweredError, Question, Standing, Study, StudyError
+from choicebo.study import AlreadyAnsweredError, Question, Standing, Study, StudyError, StudyNotFoundError
 from choicebo.web import pictures, server_sent_events
 from choicebo.web.addresses import study_path
 from choicebo.web.context import (
@@ -30,8 +32,10 @@ from choicebo.web.context import (
     wants_part,
     whole,
     whose,
+    within,
 )
 from choicebo.web.failures import explain
+from choicebo.web.study_result import Result
 
 router = APIRouter()
 
@@ -42,6 +46,8 @@ NOTICES = {
     "answered": "This question was answered already, perhaps in another window. That answer stands; here is what is next.",
 }
 _ADVICE_FROM = 8
+_BEFORE_ADVICE = 5.0
+"""Seconds for which the part of the page that says whether to go on waits for the model."""
 _PROGRESS = (
     (4, "getting to know what you like"),
     (10, "a first picture is forming"),
@@ -49,51 +55,53 @@ _PROGRESS = (
 
 
 @router.get("/study/{name}")
-def choose(request: Request, sitting: Sitting, notice: str = "") -> Response:
+async def choose(request: Request, sitting: Sitting, notice: str = "") -> Response:
     """The page with the question."""
-    return render(request, "choose.html", seat=sitting, **_stage(request, sitting, notice))
+    return await _stage(request, sitting, "choose.html", notice)
 
 
 @router.get("/study/{name}/stage")
-def stage(request: Request, sitting: Sitting) -> Response:
+async def stage(request: Request, sitting: Sitting) -> Response:
     """The question alone, for the script of the page."""
-    return render(request, "parts/stage.html", seat=sitting, **_stage(request, sitting))
+    return await _stage(request, sitting, "parts/stage.html")
 
 
 @router.post("/study/{name}/answer")
-def answer(request: Request, sitting: Sitting, form: Form) -> Response:
+async def answer(request: Request, sitting: Sitting, form: Form) -> Response:
     """Store an answer or a skip, and show what is next."""
+    return await _next(request, sitting, await run_in_threadpool(_store, sitting, form))
+
+
+def _store(sitting: Seat, form: FormData) -> str:
+    """Store an answer or a skip; what to tell about it."""
     number = whole(form.get("question"), "The number of the question")
-    notice = ""
     try:
         if text(form, "act") == "skip":
-            sitting.study.skip(number, rater=sitting.rater)
+            sitting.skip(number)
         else:
             kept = [] if text(form, "act") == "none" else [whole(at, "A position") for at in form.getlist("kept")]
             if not kept and text(form, "act") != "none":
-                return _next(request, sitting, "empty")
+                return "empty"
             if not kept and sitting.study.baseline is None:
                 raise StudyError("There is nothing to compare with: mark at least one, or skip.")
-            sitting.study.tell(number, kept, rater=sitting.rater, seconds=_seconds(form))
+            sitting.tell(number, kept, seconds=_seconds(form))
     except AlreadyAnsweredError:
-        notice = "answered"
-    return _next(request, sitting, notice)
+        return "answered"
+    return ""
 
 
 @router.post("/study/{name}/undo")
-def undo(request: Request, sitting: Sitting, form: Form) -> Response:
+async def undo(request: Request, sitting: Sitting, form: Form) -> Response:
     """Take back the latest answer or skip; its question comes back as it was answered.
 
     The form names what it takes back, so that a form that is sent twice takes back one.
     """
-    latest = sitting.study.standing(sitting.rater).latest
-    if whole(text(form, "latest"), "latest") != (0 if latest is None else latest.id):
-        return _next(request, sitting, "")
+    latest = whole(text(form, "latest"), "latest")
     try:
-        taken = sitting.study.undo(rater=sitting.rater)
+        taken = await run_in_threadpool(sitting.study.undo, rater=sitting.rater, latest=latest)
     except StudyError:
-        return _next(request, sitting, "nothing")
-    return _next(request, sitting, "undone", taken[0].kept)
+        return await _next(request, sitting, "nothing")
+    return await (_next(request, sitting, "undone", taken[0].kept) if taken else _next(request, sitting, ""))
 
 
 @router.get("/study/{name}/events")
@@ -105,16 +113,23 @@ def question_events(request: Request, sitting: Sitting) -> Response:
 
 
 @router.get("/study/{name}/advice")
-def advice(request: Request, sitting: Sitting) -> Response:
+async def advice(request: Request, sitting: Sitting) -> Response:
     """Whether to go on, if the model has something to say; empty otherwise."""
+    begun = await run_in_threadpool(_begin_advice, request, sitting)
     found = None
+    if begun is not None:
+        known = await within(request, sitting, _BEFORE_ADVICE, begun)
+        found = None if known is None else known.advice
+    return await run_in_threadpool(render, request, "parts/advice.html", seat=sitting, advice=found)
+
+
+def _begin_advice(request: Request, sitting: Seat) -> Future[Result] | None:
     study, learned_from = sitting.study, whose(sitting)
     answers = study.count_answers(learned_from)
     if sees_result(request, sitting) and answers >= _ADVICE_FROM and study.has_posterior(learned_from):
         # The page Result shows the same and finds it there.
-        known = server_of(request).result(study, learned_from, wait=5.0)
-        found = None if known is None else known.advice
-    return render(request, "parts/advice.html", seat=sitting, advice=found)
+        return server_of(request).begin_result(study, learned_from)
+    return None
 
 
 @router.get("/study/{name}/drawing.svg")
@@ -122,14 +137,16 @@ def drawing(sitting: Sitting, option: str) -> Response:
     """The drawing of an option."""
     try:
         known = json.loads(option)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise StudyError("The option is not JSON.") from None
     return Response(pictures.drawing(sitting.study, known), media_type="image/svg+xml", headers=_PICTURE_HEADERS)
 
 
 @router.get("/study/{name}/image/{path:path}")
 def image(sitting: Sitting, path: str) -> Response:
-    """An image from the study's folder."""
+    """The image of an option, from the study's folder."""
+    if not pictures.names_image(sitting.study, path):
+        raise StudyNotFoundError("No option of the study has such an image.")
     file = pictures.image_file(sitting.study.folder, path)
     return FileResponse(file, media_type=pictures.MEDIA_TYPES[file.suffix.lower()], headers=_PICTURE_HEADERS)
 
@@ -140,24 +157,34 @@ _PICTURE_HEADERS = {
 }
 
 
-def _next(request: Request, sitting: Seat, notice: str, kept: tuple[int, ...] = ()) -> Response:
+async def _next(request: Request, sitting: Seat, notice: str, kept: tuple[int, ...] = ()) -> Response:
     if wants_part(request):
-        return render(request, "parts/stage.html", seat=sitting, **_stage(request, sitting, notice, kept))
+        return await _stage(request, sitting, "parts/stage.html", notice, kept)
     return see_other(study_path(sitting.study.name) + (f"?notice={notice}" if notice else ""))
 
 
-def _stage(request: Request, sitting: Seat, notice: str = "", kept: tuple[int, ...] = ()) -> dict[str, Any]:
-    study = sitting.study
-    standing, scheduler = study.standing(sitting.rater), server_of(request).scheduler
-    found = standing.question or scheduler.within(BEFORE_THINKING, scheduler.begin_question(study, sitting.rater))
+async def _stage(
+    request: Request, sitting: Seat, template: str, notice: str = "", kept: tuple[int, ...] = ()
+) -> Response:
+    """The question if it is there at once, or that it is being computed."""
+    standing = await run_in_threadpool(sitting.study.standing, sitting.rater)
+    found = standing.question
+    if found is None:
+        begun = server_of(request).scheduler.begin_question(sitting.study, sitting.rater)
+        found = await within(request, sitting, BEFORE_THINKING, begun)
+    shown: dict[str, Any] = {"notice": NOTICES.get(notice, ""), "kept": kept}
+    return await run_in_threadpool(
+        lambda: render(request, template, seat=sitting, **_shown(sitting.study, standing, found), **shown)
+    )
+
+
+def _shown(study: Study, standing: Standing, found: Question | None) -> dict[str, Any]:
     return {
         "question": found,
         "comparison": pictures.compared(study, _outline(study, standing))
         if found is None
         else pictures.compared(study, found.options, found.new),
         "baseline": None if study.baseline is None else pictures.card(study, study.baseline),
-        "kept": kept,
-        "notice": NOTICES.get(notice, ""),
         "answers": standing.answers,
         "progress": progress(standing.answers),
         "latest": 0 if standing.latest is None else standing.latest.id,

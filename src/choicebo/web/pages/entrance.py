@@ -6,7 +6,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from choicebo.web.access import OWNER_COOKIE, RATER_COOKIE, NotAllowedError
+from choicebo.web.access import OWNER_COOKIE, NotAllowedError
 from choicebo.web.addresses import name_of, study_path
 from choicebo.web.context import Form, access_of, render, see_other, server_of, text
 
@@ -53,7 +53,7 @@ def join(request: Request, token: str) -> Response:
 def leave(request: Request, name: str, form: Form) -> Response:
     """Forget a rater's link in this browser."""
     response = see_other("/")
-    response.delete_cookie(RATER_COOKIE, path=study_path(name_of(name)), httponly=True, samesite="lax")
+    access_of(request).forget_rater(response, name_of(name))
     return response
 
 

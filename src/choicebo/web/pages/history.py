@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from typing import Any
 
 from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from choicebo.study import Answer, StudyNotFoundError
+from choicebo.study import Answer, Status, StudyNotFoundError
 from choicebo.web.addresses import study_path
-from choicebo.web.context import Form, Seat, Sitting, render, see_other, server_of, text, wants_part, whole
+from choicebo.web.context import Form, Seat, Sitting, render, see_other, server_of, text, wants_part, whole, within
 from choicebo.web.pictures import compared
 
 router = APIRouter()
 
 _PER_PAGE = 15
+_BEFORE_SURPRISES = 2.0
+"""Seconds for which the page waits to know which answers are surprising."""
 
 
 @router.get("/study/{name}/history")
-def history(request: Request, sitting: Sitting, page: int = 1) -> Response:
+async def history(request: Request, sitting: Sitting, page: int = 1) -> Response:
     """The page; a rater sees only what they answered themselves."""
+    begun = await run_in_threadpool(_begin_statuses, request, sitting)
+    found: dict[int, float] = {}
+    for each in begun:
+        status = await within(request, sitting, _BEFORE_SURPRISES / len(begun), each)
+        found |= {} if status is None else {one.past.id: one.probability for one in status.surprising}
+    return await run_in_threadpool(_page, request, sitting, page, found)
+
+
+def _page(request: Request, sitting: Seat, page: int, surprising: dict[int, float]) -> Response:
     own = sitting.sees
     total = sitting.study.count_latest(own)
     pages = max(1, -(-total // _PER_PAGE))
@@ -33,7 +46,7 @@ def history(request: Request, sitting: Sitting, page: int = 1) -> Response:
         "total": total,
         "at": at,
         "pages": pages,
-        "surprising": _surprising(request, sitting),
+        "surprising": surprising,
         "several": own is None and _several(sitting),
     }
     return render(request, "history.html", seat=sitting, **shown)
@@ -63,18 +76,14 @@ def _several(sitting: Seat) -> bool:
     return sum(rater.last_seen is not None for rater in sitting.study.raters()) > 1
 
 
-def _surprising(request: Request, sitting: Seat) -> dict[int, float]:
+def _begin_statuses(request: Request, sitting: Seat) -> list[Future[Status]]:
+    """What says which answers are surprising, for everybody whose answers are learned from."""
     study = sitting.study
     if not sitting.visitor.is_owner and study.raters_mode != "separate":
-        return {}  # what is expected of them follows from the answers of others
+        return []  # what is expected of them follows from the answers of others
     own = None if study.raters_mode != "separate" else sitting.rater
     people = [rater.name for rater in study.raters()] if own is not None and sitting.visitor.is_owner else [own]
-    found: dict[int, float] = {}
-    for person in people:
-        status = server_of(request).status(study, person, wait=2.0) if study.has_posterior(person) else None
-        if status is not None:
-            found |= {surprise.past.id: surprise.probability for surprise in status.surprising}
-    return found
+    return [server_of(request).begin_status(study, person) for person in people if study.has_posterior(person)]
 
 
 def _entry(sitting: Seat, past: Answer) -> dict[str, Any]:

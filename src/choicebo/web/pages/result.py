@@ -8,14 +8,16 @@ from typing import Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from choicebo.serving.scheduler import BEFORE_THINKING
 from choicebo.study import Study, StudyNotFoundError
 from choicebo.web import charts, pictures, server_sent_events
-from choicebo.web.context import OwnerSitting, ResultSitting, Seat, render, server_of, whose
+from choicebo.web.context import OwnerSitting, ResultSitting, Seat, render, server_of, whose, within
 from choicebo.web.failures import explain
-from choicebo.web.study_result import Point
+from choicebo.web.study_result import Point, Result
 
 router = APIRouter()
 
@@ -28,15 +30,15 @@ _TABLES = ("options", "answers", "pareto")
 
 
 @router.get("/study/{name}/result")
-def result(request: Request, sitting: ResultSitting, rater: str = "") -> Response:
+async def result(request: Request, sitting: ResultSitting, rater: str = "") -> Response:
     """The page."""
-    return render(request, "result.html", seat=sitting, **_known(request, sitting, rater))
+    return await _shown(request, sitting, rater, "result.html")
 
 
 @router.get("/study/{name}/result/part")
-def result_part(request: Request, sitting: ResultSitting, rater: str = "") -> Response:
+async def result_part(request: Request, sitting: ResultSitting, rater: str = "") -> Response:
     """What is on the page, for its script."""
-    return render(request, "parts/result.html", seat=sitting, **_known(request, sitting, rater))
+    return await _shown(request, sitting, rater, "parts/result.html")
 
 
 @router.get("/study/{name}/result/events")
@@ -61,10 +63,21 @@ def download(sitting: OwnerSitting, file: str, rater: str = "") -> Response:
     return _file(study, file, study.export_csv(table), "text/csv; charset=utf-8")  # type: ignore[arg-type]
 
 
-def _known(request: Request, sitting: Seat, rater: str) -> dict[str, Any]:
-    study, learned_from = sitting.study, whose(sitting, rater)
-    answers = study.count_answers(learned_from)
-    found = server_of(request).result(study, learned_from) if answers else None
+async def _shown(request: Request, sitting: Seat, rater: str, template: str) -> Response:
+    """The result if it is there at once, or that it is being computed."""
+    learned_from = whose(sitting, rater)
+    answers = await run_in_threadpool(sitting.study.count_answers, learned_from)
+    found = None
+    if answers:
+        begun = await run_in_threadpool(server_of(request).begin_result, sitting.study, learned_from)
+        found = await within(request, sitting, BEFORE_THINKING, begun)
+    return await run_in_threadpool(
+        lambda: render(request, template, seat=sitting, **_known(sitting, learned_from, answers, found))
+    )
+
+
+def _known(sitting: Seat, learned_from: str | None, answers: int, found: Result | None) -> dict[str, Any]:
+    study = sitting.study
     context: dict[str, Any] = {"result": found, "answers": answers, "cards": [], "parallel": None, "scatters": ()}
     context["whose"] = learned_from
     context["query"] = "" if learned_from is None else "?" + urlencode({"rater": learned_from})
