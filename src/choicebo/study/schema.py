@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from pathlib import Path
 from typing import Any
@@ -119,7 +120,9 @@ def _write_ahead(storage: Storage) -> None:
             time.sleep(0.05)
 
 
+@functools.cache
 def _scripts() -> Any:
+    """The migrations, read once: every request checks the version of the tables."""
     from alembic.script import ScriptDirectory
 
     return ScriptDirectory(str(SCRIPTS))
