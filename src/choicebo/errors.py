@@ -50,6 +50,10 @@ class StorageError(ChoiceboError):
     """The database cannot be reached, read or written, or is not one of choicebo."""
 
 
+class BusyError(StorageError):
+    """Too many use the database at this moment; the same may succeed a little later."""
+
+
 class SchemaVersionError(StorageError):
     """The database was made by an older or a newer choicebo."""
 

@@ -29,7 +29,7 @@ from choicebo.study import (
 )
 from choicebo.study.posterior_store import PosteriorStore
 from choicebo.study.schema import VERSION_TABLE
-from choicebo.study.tables import Base, CacheRow, LogRow, QuestionRow, ShownRow
+from choicebo.study.tables import Base, CacheRow, LogRow, OptionRow, QuestionRow, RaterRow, ShownRow, TokenRow
 
 CRASHER = Path(__file__).with_name("study_crasher.py")
 
@@ -396,6 +396,42 @@ class CrashesAndCrowds:
         assert [past.kept for past in Study.open(url).history()] == [(0,), (2,)]
         assert [past.kept for past in study.history()] == [(0,), (2,)]
 
+    def test_a_backup_that_lacks_a_rater_is_noticed(self, url):
+        study = new_study(url)
+        answer(study)
+        study.add_rater("ann")
+        answer(study, (1,), "ann")
+        with Storage(url).write() as connection:
+            for table in (ShownRow, QuestionRow, LogRow):
+                connection.execute(sa.delete(table).where(table.position > 2))
+            connection.execute(sa.delete(TokenRow))
+            connection.execute(sa.delete(RaterRow).where(RaterRow.name == "ann"))
+        with pytest.raises(UnknownRaterError, match="'ann'"):
+            study.ask("ann")
+        answer(study, (2,))
+        copy = Study.import_json(url, study.export_json(), name="copy")
+        assert [past.kept for past in copy.history()] == [(0,), (2,)]
+
+    def test_an_answer_to_a_question_that_a_backup_lacks_is_not_taken_for_another(self, url):
+        study = new_study(url)
+        answer(study)
+        lost = study.ask()
+        with Storage(url).write() as connection:
+            for table in (ShownRow, QuestionRow, LogRow):
+                connection.execute(sa.delete(table).where(table.position > 1))
+        with pytest.raises(StudyError, match="no question 2"):
+            study.tell(lost, [0])
+        study.skip(1)
+        study.add([{"temperature": 160, "minutes": 10}, {"temperature": 170, "minutes": 11}], [0])
+        with Storage(url).write() as connection:
+            option = sa.select(OptionRow.id).where(OptionRow.option["minutes"].as_integer() == 10).scalar_subquery()
+            connection.execute(
+                sa.update(ShownRow).where(ShownRow.position == 1, ShownRow.place == 0).values(option_id=option)
+            )
+        first = study.questions()[0]
+        with pytest.raises(StudyError, match="Question 1 shows other options"):
+            Study.open(url).tell(first, [0], correction=True)
+
     def test_threads_that_ask_for_one_rater_get_one_question(self, url):
         study = new_study(url)
         found, start = [], threading.Barrier(6)
@@ -412,6 +448,52 @@ class CrashesAndCrowds:
         assert len(found) == 6
         assert {question.number for question in found} == {1}
         assert len(study.questions()) == 1
+
+    @pytest.mark.parametrize("stand_in", [False, True])
+    def test_raters_who_ask_at_once_have_as_many_questions_computed(self, url, monkeypatch, stand_in):
+        study, crowd, computed = new_study(url), 12, []
+        for number in range(crowd):
+            study.add_rater(f"r{number}")
+        compute_question, start = compute.Situation.question, threading.Barrier(crowd)
+
+        def counted(*given):
+            computed.append(1)
+            return compute_question(*given)
+
+        def ask(name):
+            start.wait()
+            study.tell(study.ask(name, stand_in=stand_in), [0])
+
+        monkeypatch.setattr(compute.Situation, "question", counted)
+        threads = [threading.Thread(target=ask, args=(f"r{number}",)) for number in range(crowd)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(study.history()) == len(computed) == crowd
+        shown = [str(option) for question in study.questions() for option in question.options]
+        assert len(set(shown)) == len(shown)
+
+    @pytest.mark.parametrize("stand_in", [False, True])
+    def test_others_who_keep_asking_do_not_keep_a_question_from_being_asked(self, url, monkeypatch, stand_in):
+        study, other = new_study(url), Study.open(url)
+        study.add_rater("ann")
+        compute_question, mine = compute.Situation.question, []
+
+        def meanwhile_somebody_else_asks(*given):
+            found = compute_question(*given)
+            if len(mine) < 2:  # the third time it is computed in the transaction
+                mine.append(1)
+                monkeypatch.setattr(compute.Situation, "question", compute_question)
+                other.ask("ann", another=True)
+                monkeypatch.setattr(compute.Situation, "question", meanwhile_somebody_else_asks)
+            return found
+
+        monkeypatch.setattr(compute.Situation, "question", meanwhile_somebody_else_asks)
+        question = study.ask(stand_in=stand_in)
+        hers = [option for asked in other.questions(rater="ann") for option in asked.options]
+        assert len(hers) == 6
+        assert not any(option in hers for option in question.options)
 
     def test_two_answers_to_one_question_at_once_are_one(self, url):
         study = new_study(url)

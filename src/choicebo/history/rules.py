@@ -65,6 +65,9 @@ def asked(state: State, question: Question | int, rater: str | None = None) -> Q
     if found is None:
         there = f"questions 1 to {len(state.questions)} were asked" if state.questions else "none was asked yet"
         raise StudyError(f"There is no question {number!r}: {there}.")
+    if isinstance(question, Question) and question.options != list(found.asked.options):
+        # It was asked of another history: perhaps a backup was put in its place.
+        raise StudyError(f"Question {number} shows other options here: ask again, and answer what is asked.")
     if rater is not None and rater != found.asked.rater:
         raise StudyError(
             f"Question {number} was asked to {found.asked.rater!r}, not to {rater!r}: answer your own questions."

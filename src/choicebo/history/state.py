@@ -35,6 +35,18 @@ class QuestionHistory:
         return self.acts[-1] if self.acts else None
 
 
+@dataclass
+class _Effective:
+    """The shortest history, as far as it is known; more events can be appended to it."""
+
+    until: int = 0
+    """The position of the latest event that was looked at."""
+    events: list[Event] = field(default_factory=list)
+    moved: dict[int, int] = field(default_factory=dict)
+    """Positions in it, by position in the history."""
+    questions: int = 0
+
+
 class State:
     """What events add up to.
 
@@ -62,6 +74,7 @@ class State:
         """Those not undone, in order: everybody's, and each rater's."""
         self._counting: dict[str | None, set[int]] = defaultdict(set)
         self._last: dict[str | None, int] = defaultdict(int)
+        self._effective: dict[str | None, _Effective] = {}
         for event in events:
             self.apply(event)
 
@@ -71,6 +84,8 @@ class State:
         """Take one more event into account."""
         self.events[event.position] = event
         self._last[EVERYBODY] = self._last[event.rater] = event.position
+        if event.kind not in ("question", "answer", "skip", "addition"):
+            self._effective.clear()  # what came before looks different now
         if event.question is not None:
             self._ask(event, event.question)
         elif event.is_act:
@@ -226,31 +241,34 @@ class State:
 
         With a rater, it is theirs alone, as if nobody else took part. Who answered when is left out: it teaches nothing.
         """
-        found: list[Event] = []
-        moved: dict[int, int] = {}
-        ids = 0
-        for event in self.events.values():
-            if rater not in (EVERYBODY, event.rater):
-                continue
-            plain = replace(event, position=len(found) + 1, rater=OWNER, at=None, seconds=None, target=None)
-            if event.question is not None:
-                ids += 1
-                found.append(replace(plain, question=replace(event.question, id=ids, rater=OWNER)))
-            elif self._is_top(event):
-                hidden = event.position in self.retracted
-                if event.kind == "addition":
-                    if hidden:
-                        continue
-                    found.append(plain)
-                else:
-                    asked = moved[self._of[event.position].asked.position]
-                    is_skip = hidden or event.kind == "skip"
-                    kept = None if is_skip else event.kept
-                    found.append(replace(plain, kind="skip" if is_skip else "answer", target=asked, kept=kept))
+        known = self._effective.setdefault(rater, _Effective())
+        for position in range(known.until + 1, self.position + 1):
+            event = self.events.get(position)
+            if event is not None and rater in (EVERYBODY, event.rater):
+                self._extend(known, event)
+        known.until = self.position
+        return tuple(known.events)
+
+    def _extend(self, known: _Effective, event: Event) -> None:
+        found = known.events
+        plain = replace(event, position=len(found) + 1, rater=OWNER, at=None, seconds=None, target=None)
+        if event.question is not None:
+            known.questions += 1
+            found.append(replace(plain, question=replace(event.question, id=known.questions, rater=OWNER)))
+        elif self._is_top(event):
+            hidden = event.position in self.retracted
+            if event.kind == "addition":
+                if hidden:
+                    return
+                found.append(plain)
             else:
-                continue
-            moved[event.position] = len(found)
-        return tuple(found)
+                asked = known.moved[self._of[event.position].asked.position]
+                is_skip = hidden or event.kind == "skip"
+                kept = None if is_skip else event.kept
+                found.append(replace(plain, kind="skip" if is_skip else "answer", target=asked, kept=kept))
+        else:
+            return
+        known.moved[event.position] = len(found)
 
     def _is_top(self, event: Event) -> bool:
         if not event.is_act or event.position in self.undone:

@@ -2,6 +2,7 @@
 
 from choicebo.errors import (
     AlreadyAnsweredError,
+    BusyError,
     SchemaVersionError,
     StorageError,
     StudyError,
@@ -29,6 +30,7 @@ __all__ = [
     "OWNER",
     "AlreadyAnsweredError",
     "Answer",
+    "BusyError",
     "Question",
     "Rater",
     "SchemaVersionError",

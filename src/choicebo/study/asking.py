@@ -1,4 +1,9 @@
-"""How a question comes into the history of a study, whoever else is asking and answering meanwhile."""
+"""How a question comes into the history of a study, whoever else is asking and answering meanwhile.
+
+Questions are computed outside of transactions, and a question that was asked meanwhile may show the same options. So those of one
+process who would compute the next question take turns: nothing is computed twice. Only other processes can come between,
+and after one such collision a question that needs no model is computed in the transaction that stores it.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +19,13 @@ from choicebo.history.events import option_key
 from choicebo.study.definition import StudyDefinition
 from choicebo.study.event_store import EventStore, now
 from choicebo.study.posterior_store import PosteriorStore
+from choicebo.study.turns import Turns
 
 if TYPE_CHECKING:
     from choicebo.model.engines.base import ProgressCallback
     from choicebo.optimizer import Settings
     from choicebo.optimizer.computations import Computations
     from choicebo.optimizer.situation import Situation
-
-_PATIENCE = 3
-"""How often a question is computed anew because answers came in meanwhile, before it is asked as it is."""
 
 
 class Asking:
@@ -37,8 +40,10 @@ class Asking:
         self._executor = executor
         self._situations: dict[str | None, tuple[State, int, Situation]] = {}
         """Of everybody together and of single raters, each at a position of a history."""
-        self._late: dict[str | None, tuple[int, Question]] = {}
+        self._late: dict[str | None, tuple[State, int, Question]] = {}
         """The model's latest question, and what it was computed from, should it come too late to be asked in its turn."""
+        self._turns: dict[tuple[str | None, bool], Turns] = {}
+        """Of those who ask from the same answers: with the model, and at once."""
 
     @functools.cached_property
     def computations(self) -> Computations:
@@ -87,44 +92,67 @@ class Asking:
         if stand_in and another:
             raise StudyError("Another question and a stand-in cannot be asked for together: leave out one of the two.")
         name = self._events.rater(rater)
-        share, attempt = self.share(name), 0
+        share = self.share(name)
+        with self._events.reading() as state:
+            waiting = state.open_questions(name)
+            if waiting and not another:
+                return waiting[0]
+            at_once = stand_in or not self.needs_model(state, name)
+        with self._turns.setdefault((share, at_once), Turns()).take():
+            question = self._next(name, share, another, stand_in, progress)
+        self._look_ahead(share)
+        return question
+
+    def _next(
+        self, name: str, share: str | None, another: bool, stand_in: bool, progress: ProgressCallback | None
+    ) -> Question:
+        """The rater's open question, or a new one."""
+        collided = False
         while True:
             with self._events.reading() as state:
                 waiting = state.open_questions(name)
                 if waiting and not another:
                     return waiting[0]
-                situation, before, last = self.situation(state, share), state.position, state.last(share)
+                situation, before = self.situation(state, share), state.position
             if stand_in:
-                question, known_until = self._at_once(situation, share, before)
+                question, known_until = self._at_once(situation, share, state, before)
             else:
                 question, known_until = self.computations.question(situation, progress), before
             with self._events.writing() as writer:
-                state = writer.state
-                waiting = state.open_questions(name)
+                waiting = writer.state.open_questions(name)
                 if waiting and not another:
                     return waiting[0]
-                # Answers that came in meanwhile make the question a little out of date. A question does more: asking the one
-                # that was computed beside it could be asking the same twice.
-                since = _since(state, before, share)
-                patient = not stand_in and attempt < _PATIENCE
-                if state.last(share) == last or (not patient and is_still_new(question, since)):
-                    event = rules.ask(state, question, name, now(), known_until, self._what.settings["seed"])
-                    writer.append(event)
-                    situation = self.situation(state, share)
-                    break
-            attempt += 1
-        self.computations.look_ahead(situation)
-        assert event.question is not None
-        return event.question
+                # Answers that came in meanwhile make a question a little out of date, and its event says so. A question does
+                # more: asking the one that was computed beside it could be asking the same twice.
+                if writer.state is not state or not is_still_new(question, _since(writer.state, before, share)):
+                    situation = self.situation(writer.state, share)
+                    if not collided or (situation.needs_model and not stand_in):
+                        collided = True
+                        continue
+                    question, known_until = situation.stand_in(), writer.state.position
+                event = rules.ask(writer.state, question, name, now(), known_until, self._what.settings["seed"])
+                writer.append(event)
+                assert event.question is not None
+                return event.question
 
-    def _at_once(self, situation: Situation, share: str | None, position: int) -> tuple[Question, int]:
+    def _look_ahead(self, share: str | None) -> None:
+        """Begin the look at the number of latent dimensions that the question after the next answer needs, if there is one."""
+        if self._settings.latent_dim != "auto":
+            return
+        with self._events.reading() as state:
+            if not self._settings.needs_model(state.n_answers(share) + 1, self._what.space.dim):
+                return
+            situation = self.situation(state, share)
+        self.computations.look_ahead(situation)
+
+    def _at_once(self, situation: Situation, share: str | None, state: State, position: int) -> tuple[Question, int]:
         """A question without waiting for the model, and the position until which the history was known to it."""
         if self.computations.has_question(situation):
             return self.computations.question(situation), position
-        known_until, late = self._late.get(share, (position, None))
-        if late is not None and situation.needs_model and known_until < position:
-            with self._events.reading() as state:
-                since = _since(state, known_until, share)
+        history, known_until, late = self._late.get(share, (None, position, None))
+        if late is not None and history is state and situation.needs_model and known_until < position:
+            with self._events.reading() as now_known:
+                since = _since(now_known, known_until, share)
             if is_still_new(late, since):
                 # Of two looks at the number of latent dimensions the later one holds.
                 looks = max(late.looks, situation.looks, key=lambda known: known[-1]["answers"] if known else 0)
@@ -141,7 +169,7 @@ class Asking:
             situation, position = self.situation(state, share), state.position
         question = self.computations.question(situation, progress)
         if situation.needs_model:
-            self._late[share] = position, question
+            self._late[share] = state, position, question
 
     def forget(self) -> None:
         """Forget what was computed."""

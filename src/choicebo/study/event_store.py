@@ -79,12 +79,14 @@ class EventStore:
         mine = LogRow.study_id == self.study_id
         latest = sa.select(sa.func.max(LogRow.position)).where(mine).scalar_subquery()
         at = sa.select(LogRow.at).where(mine, LogRow.position == known).scalar_subquery()
-        found = connection.execute(sa.select(latest, at).where(StudyRow.id == self.study_id)).first()
+        found = connection.execute(
+            sa.select(latest, at).where(StudyRow.id == self.study_id, StudyRow.name == self.name)
+        ).first()
         if found is None:
             raise self._gone()
         if known and found[1] != self._state.events[known].at:
             # The database is not the one that was read: a copy of an earlier moment, perhaps, was put in its place.
-            self._state, known = State(), 0
+            self._state, self._raters, known = State(), (), 0
         if (found[0] or 0) > known:
             for event in read_since(connection, self.study_id, known):
                 self._state.apply(event)
@@ -187,7 +189,7 @@ def append(connection: sa.Connection, study_id: int, events: Sequence[Event]) ->
             "study_id": study_id,
             "position": event.position,
             "kind": event.kind,
-            "rater_id": rater_ids[event.rater],
+            "rater_id": rater_ids[raters.resolve(event.rater, rater_ids)],
             "at": event.at,
             "target": event.target,
             "kept": None if event.kept is None else list(event.kept),

@@ -61,7 +61,7 @@ def check(storage: Storage, connection: sa.Connection) -> None:
     found = _version(connection)
     if found is None:
         raise StorageError(_not_ours(storage, connection))
-    newest = _newest()
+    newest = _scripts().get_current_head()
     if found == newest:
         return
     _refuse_newer(storage, found)
@@ -121,13 +121,8 @@ def _write_ahead(storage: Storage) -> None:
 
 
 @functools.cache
-def _newest() -> str | None:
-    """The newest revision, which cannot change while the program runs."""
-    found: str | None = _scripts().get_current_head()
-    return found
-
-
 def _scripts() -> Any:
+    """The migrations, read once: every request checks the version of the tables."""
     from alembic.script import ScriptDirectory
 
     return ScriptDirectory(str(SCRIPTS))

@@ -2,16 +2,20 @@
 
 A write transaction on SQLite takes the write lock at its beginning, so that what it reads stays true until it commits;
 on PostgreSQL the caller locks the row of the study. Reading happens in one snapshot on both.
+
+SQLite lets whoever asks at the right moment write first, and a process of many threads could starve some of them. So the
+threads of one process queue for each file and write in the order in which they came.
 """
 
 from __future__ import annotations
 
 import contextlib
-import re
+import os
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import sqlalchemy as sa
 from sqlalchemy import event
@@ -20,11 +24,14 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import NullPool
 
-from choicebo.errors import StorageError, StudyError
+from choicebo.errors import BusyError, StorageError, StudyError
 from choicebo.formatting import without_password
+from choicebo.study.turns import shared_turns
 
 BUSY_SECONDS = 60
-"""How long a transaction waits for another process that is writing."""
+"""How long a transaction waits for others that are writing."""
+_POOL_SECONDS = 15
+"""How long it waits for one of the connections to a server, all of which are in use."""
 
 _ACCEPTED = (
     "give a file such as 'bread.db', or a URL such as 'sqlite:///bread.db' or 'postgresql+psycopg://user@host/name'"
@@ -69,6 +76,8 @@ class Storage:
         self._url = parse_url(url)
         self.is_sqlite = self._url.get_backend_name() == "sqlite"
         self._engine: sa.Engine | None = None
+        self._was_there = False
+        self._turns = shared_turns(os.path.realpath(self.file)) if self.file is not None else None
 
     def __str__(self) -> str:
         return str(self._url.database) if self.is_sqlite else self._url.render_as_string(hide_password=True)
@@ -76,13 +85,19 @@ class Storage:
     @property
     def url(self) -> str:
         """The address without the password."""
-        return self._url.render_as_string(hide_password=True)
+        text = self._url.render_as_string(hide_password=True)
+        # Some names of files, such as those with a question mark, mean something else in a URL.
+        return str(self) if self.is_sqlite and make_url(text).database != self._url.database else text
 
     @property
     def file(self) -> Path | None:
         """The SQLite file; None for a server."""
+        if not self.is_sqlite:
+            return None
         database = self._url.database or ""
-        return Path(re.sub(r"^file:|\?.*$", "", database)) if self.is_sqlite else None
+        if not database.startswith("file:"):
+            return Path(database)
+        return Path(unquote(database.removeprefix("file:").partition("?")[0]))
 
     def require_file(self) -> None:
         """Refuse a file that is not there: SQLite would silently make an empty one."""
@@ -92,7 +107,7 @@ class Storage:
     @contextlib.contextmanager
     def read(self) -> Iterator[sa.Connection]:
         """A snapshot to read from."""
-        with self._translated(), self._open().connect() as connection:
+        with self._translated(), self._connect() as connection:
             if not self.is_sqlite:
                 connection = connection.execution_options(isolation_level="REPEATABLE READ")
             with connection.begin():
@@ -101,7 +116,7 @@ class Storage:
     @contextlib.contextmanager
     def write(self) -> Iterator[sa.Connection]:
         """One transaction: stored for good when the block ends, forgotten if it raises."""
-        with self._translated(), self._open().connect() as connection:
+        with self._translated(), self._turn(), self._connect() as connection:
             connection = connection.execution_options(choicebo_writes=True)
             with connection.begin():
                 yield connection
@@ -109,7 +124,7 @@ class Storage:
     @contextlib.contextmanager
     def autocommit(self) -> Iterator[sa.Connection]:
         """A connection without a transaction, for what SQLite cannot do inside one."""
-        with self._translated(), self._open().connect() as connection:
+        with self._translated(), self._connect() as connection:
             yield connection.execution_options(choicebo_begins=False)
 
     def close(self) -> None:
@@ -122,6 +137,30 @@ class Storage:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+    @contextlib.contextmanager
+    def _turn(self) -> Iterator[None]:
+        with contextlib.ExitStack() as stack:
+            if self._turns is not None:
+                try:
+                    stack.enter_context(self._turns.take(BUSY_SECONDS))
+                except TimeoutError:
+                    raise BusyError(self._too_many()) from None
+            yield
+
+    def _too_many(self) -> str:
+        return f"Too many are using {self} at this moment: try again in a few seconds."
+
+    def _connect(self) -> sa.Connection:
+        file = self.file
+        if file is not None:
+            if self._was_there and not file.exists():
+                raise StorageError(
+                    f"The file {str(file)!r} is gone: it was moved or deleted while it was in use. Put it back; "
+                    "nothing is written until then."
+                )
+            self._was_there = file.exists()
+        return self._open().connect()
 
     def _open(self) -> sa.Engine:
         if self._engine is None:
@@ -136,7 +175,11 @@ class Storage:
                 event.listen(engine, "connect", _prepare_sqlite)
                 event.listen(engine, "begin", _begin_sqlite)
                 return engine
-            return sa.create_engine(self._url, pool_pre_ping=True, pool_size=5, max_overflow=20, pool_timeout=10)
+            engine = sa.create_engine(
+                self._url, pool_pre_ping=True, pool_size=5, max_overflow=20, pool_timeout=_POOL_SECONDS
+            )
+            event.listen(engine, "connect", _prepare_postgres)
+            return engine
         except (ModuleNotFoundError, NoSuchModuleError):
             raise StorageError("PostgreSQL needs the driver psycopg: pip install 'choicebo[postgres]'.") from None
 
@@ -144,12 +187,11 @@ class Storage:
     def _translated(self) -> Iterator[None]:
         try:
             yield
-        except PoolTimeoutError:
-            raise StorageError(
-                f"The database {self} is busy, all connections are in use: try again in a moment."
-            ) from None
+        except PoolTimeoutError as error:
+            raise BusyError(self._too_many()) from error
         except DBAPIError as error:
-            raise StorageError(self._sentence(error)) from error
+            kind = BusyError if _is_busy(error) else StorageError
+            raise kind(self._sentence(error)) from error
 
     def _sentence(self, error: DBAPIError) -> str:
         reason = str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else type(error.orig).__name__
@@ -171,6 +213,21 @@ _SQLITE_SENTENCES = {
     "locked": "The file {file!r} is locked by another program for more than a minute: close that program.",
     "full": "The disk with {file!r} is full: make room; what was acknowledged is stored.",
 }
+
+
+def _is_busy(error: DBAPIError) -> bool:
+    """Whether the same may succeed in a while: somebody holds a lock, or there are too many connections."""
+    code = getattr(error.orig, "sqlstate", None) or getattr(error.orig, "sqlite_errorname", None) or ""
+    said = str(error.orig)
+    return code in _BUSY_CODES or "too many clients" in said or "remaining connection slots" in said
+
+
+_BUSY_CODES = ("SQLITE_BUSY", "SQLITE_BUSY_SNAPSHOT", "SQLITE_LOCKED", "40001", "40P01", "53300", "55P03")
+
+
+def _prepare_postgres(connection: Any, _record: object) -> None:
+    connection.execute(f"SET lock_timeout = '{BUSY_SECONDS}s'")
+    connection.commit()
 
 
 def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
