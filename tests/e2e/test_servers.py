@@ -79,11 +79,12 @@ def test_several_servers_share_one_study_without_losing_or_doubling_an_answer(po
     assert numbers == list(range(1, len(numbers) + 1))
 
 
-def test_no_generated_request_to_the_api_makes_the_server_fail(server: Server, new_study: Any) -> None:
+@pytest.mark.parametrize("examples", [8, pytest.param(300, marks=pytest.mark.slow)])
+def test_no_generated_request_to_the_api_makes_the_server_fail(server: Server, new_study: Any, examples: int) -> None:
     schemathesis = pytest.importorskip("schemathesis", reason="schemathesis is not installed")
     from hypothesis import HealthCheck, Phase, given, settings
 
-    study = new_study(name="generated")
+    study = new_study(name=f"generated {examples}")
     study.tell(study.ask(), [0])
     schema = schemathesis.openapi.from_url(f"{server.address}/api/v1/openapi.json")
     tried = 0
@@ -92,7 +93,7 @@ def test_no_generated_request_to_the_api_makes_the_server_fail(server: Server, n
 
         @given(case=operation.as_strategy())
         @settings(
-            max_examples=8,
+            max_examples=examples,
             deadline=None,
             database=None,
             derandomize=True,
@@ -102,7 +103,7 @@ def test_no_generated_request_to_the_api_makes_the_server_fail(server: Server, n
         def call(case: Any) -> None:
             nonlocal tried
             if "name" in (case.path_parameters or {}) and tried % 2:
-                case.path_parameters["name"] = "generated"
+                case.path_parameters["name"] = study.name
             if case.query:
                 case.query.pop("wait", None)
             tried += 1
@@ -110,7 +111,7 @@ def test_no_generated_request_to_the_api_makes_the_server_fail(server: Server, n
             assert response.status_code < 500, (case.method, case.formatted_path, case.body, response.text)
 
         call()
-    assert tried > 80
+    assert tried > 10 * examples
 
 
 @pytest.mark.parametrize(

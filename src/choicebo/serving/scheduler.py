@@ -17,6 +17,7 @@ from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecu
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 from choicebo.errors import ChoiceboError
 from choicebo.history import Question
@@ -60,6 +61,8 @@ class Scheduler:
         self._thinking = ThreadPoolExecutor(_MOST_THREADS, "choicebo-think")
         self._waiting: asyncio.AbstractEventLoop | None = None
         self._lock = threading.Lock()
+        self._turns: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
+        """Of those whose questions are computed from the same answers; it belongs to the event loop."""
         self._jobs: dict[Hashable, Job] = {}
         self._known: dict[Hashable, tuple[int, Any]] = {}
 
@@ -92,18 +95,23 @@ class Scheduler:
     async def _ask_in_time(self, study: Study, rater: str) -> Question:
         """Wait until the model's question is there, or the rater has waited long enough, and ask. The model works on."""
         until = time.monotonic() + self.patience
-        while await self._in_thread(lambda: study.waits_for_model(rater)):
+        turn = self._turns.setdefault((study.name, _share(study, rater)), asyncio.Lock())
+        is_patient = True
+        while True:
+            # One after the other: each question depends on those asked before it.
+            async with turn:
+                if not is_patient or not await self._in_thread(lambda: study.waits_for_model(rater)):
+                    return await self._in_thread(lambda: study.ask(rater, stand_in=True))
             job = self._think(study, rater)
             left = 0.0 if rater in job.outwaited else until - time.monotonic()
-            if not await done_within(job.future, left):
+            is_patient = await done_within(job.future, left)
+            if is_patient:
+                job.future.result()
+            else:
                 job.outwaited.add(rater)
-                break
-            job.future.result()
-        return await self._in_thread(lambda: study.ask(rater, stand_in=True))
 
     def _think(self, study: Study, rater: str) -> Job:
         """The model's next question, computed but not asked. Raters who are learned from together share it."""
-        share = rater if study.raters_mode == "separate" else ""
 
         def think() -> None:
             try:
@@ -115,7 +123,7 @@ class Scheduler:
                 log.warning("The model's question could not be computed: %r", error)
                 raise
 
-        return self._start(("model", study.name, share), lambda: self._submit(self._thinking, think))
+        return self._start(("model", study.name, _share(study, rater)), lambda: self._submit(self._thinking, think))
 
     # ---- what is known
 
@@ -173,6 +181,11 @@ class Scheduler:
             return threads.submit(work)
         except RuntimeError:
             raise stopping() from None
+
+
+def _share(study: Study, rater: str) -> str:
+    """Whose answers the questions of a rater are computed from; empty: everybody's."""
+    return rater if study.raters_mode == "separate" else ""
 
 
 def _run(loop: asyncio.AbstractEventLoop) -> None:
