@@ -24,7 +24,7 @@ from pydantic import (
     model_validator,
 )
 
-from choicebo.errors import ChoiceboError, InvalidInputError, SpaceError, StudyError
+from choicebo.errors import ChoiceboError, InvalidInputError, SpaceError, StorageError, StudyError
 from choicebo.space import Catalogue, Option, Space, from_dict
 from choicebo.space.values import as_text, suggestion
 from choicebo.study.tables import StudyRow
@@ -225,4 +225,7 @@ def insert(connection: sa.Connection, definition: StudyDefinition) -> int:
 def load(row: sa.Row[Any]) -> StudyDefinition:
     """The definition in a row of the table of studies."""
     columns = StudyDefinition.model_fields.keys() - {"baseline"}
-    return StudyDefinition.of({name: row._mapping[name] for name in columns}, stored=True)
+    try:
+        return StudyDefinition.of({name: row._mapping[name] for name in columns}, stored=True)
+    except InvalidInputError as error:
+        raise StorageError(f"The study {row.name!r} is damaged in its database: {error}") from error
