@@ -3,9 +3,9 @@
     python benchmarks/faults.py --kills 500        kills on each of SQLite and PostgreSQL, and all faults
     python benchmarks/faults.py --kills 0 --lock 1
 
-An answer counts as acknowledged when ``Study.tell`` returned. A line for each fault says what was seen; the first one that loses or
-doubles an answer, or ends in an exception that is not choicebo's, ends the run. PostgreSQL runs in a temporary folder,
-if its server programs are installed.
+An answer counts as acknowledged when ``Study.tell`` returned. A line for each fault says what was seen; the first one that
+loses or doubles an answer, or ends in an exception that is not choicebo's, ends the run. PostgreSQL runs in a temporary
+folder, if its server programs are installed.
 """
 
 from __future__ import annotations

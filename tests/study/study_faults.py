@@ -144,9 +144,9 @@ def clock_set_back(folder: Path) -> str:
     study = new_study(folder / "study.db")
     moments = [datetime.now(UTC) + timedelta(days=days) for days in (0, -4000, 3000, -9000, 0)]
     for moment in moments:
-        with mock.patch("choicebo.study.study.now", lambda moment=moment: moment):
-            with mock.patch("choicebo.study.asking.now", lambda moment=moment: moment):
-                answer(study)
+        clock = mock.Mock(return_value=moment)
+        with mock.patch("choicebo.study.study.now", clock), mock.patch("choicebo.study.asking.now", clock):
+            answer(study)
     again = Study.open(folder / "study.db")
     assert [past.at for past in again.history()] == moments
     assert [past.question for past in study.history()] == [1, 2, 3, 4, 5]
