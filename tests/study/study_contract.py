@@ -103,6 +103,19 @@ class WhereStudiesLive:
         new_study(url, "soup")
         assert [info.name for info in Study.list(url)] == ["soup"]
 
+    @pytest.mark.parametrize(
+        "wrong", [{"name": "a\0b"}, {"name": "x" * 3000}, {"question": "a\0b"}, {"question": "\ud800"}, {"seed": 2**63}]
+    )
+    def test_what_no_database_takes_is_refused_in_words(self, url, wrong):
+        with pytest.raises(InvalidInputError):
+            new_study(url, **wrong)
+
+    def test_what_is_just_accepted_can_be_stored(self, url):
+        study = new_study(url, "ü" * 200, question="x" * 100_000, seed=2**63 - 1)
+        study.add_rater("ß" * 200)
+        answer(study, rater="ß" * 200)
+        assert Study.open(url, "ü" * 200).n_answers == 1
+
     def test_tables_made_by_the_migrations_are_those_of_the_models(self, url):
         from alembic.autogenerate import compare_metadata
         from alembic.runtime.migration import MigrationContext

@@ -1,10 +1,15 @@
 from __future__ import annotations
 
+import threading
+
 import pytest
+import sqlalchemy as sa
 from study_contract import StudyContract
 from study_helpers import answer, new_study
 
-from choicebo.study import StorageError, Study
+from choicebo.study import BusyError, StorageError, Study
+from choicebo.study import storage as storage_module
+from choicebo.study.tables import StudyRow
 
 
 class TestStudyOnAServer(StudyContract):
@@ -32,9 +37,43 @@ def test_a_database_that_is_not_there_is_named_without_the_password(server):
     assert "secret" not in str(failed.value)
 
 
-def test_tables_of_other_programs_are_left_alone(server):
-    import sqlalchemy as sa
+def test_a_crowd_behind_a_locked_row_is_told_to_try_again_and_nothing_is_lost(server, monkeypatch):
+    monkeypatch.setattr(storage_module, "BUSY_SECONDS", 2)
+    monkeypatch.setattr(storage_module, "_POOL_SECONDS", 0.5)
+    url = server.new_database()
+    study, crowd = new_study(url), 40
+    for number in range(crowd):
+        study.add_rater(f"r{number}")
+    questions = [study.ask(f"r{number}") for number in range(crowd)]
+    stored, busy, other = [], [], []
 
+    def tell(question):
+        try:
+            stored.append(study.tell(question, [0]).question)
+        except BusyError as error:
+            busy.append(str(error))
+        except BaseException as error:
+            other.append(error)
+
+    engine = sa.create_engine(url)
+    with engine.begin() as connection:
+        connection.execute(sa.select(StudyRow.id).with_for_update())
+        threads = [threading.Thread(target=tell, args=(question,)) for question in questions]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    engine.dispose()
+    assert not other
+    assert len(busy) == crowd
+    assert any("try again" in said for said in busy)
+    for question in questions:
+        tell(question)
+    assert sorted(stored) == [question.number for question in questions]
+    assert study.n_answers == crowd
+
+
+def test_tables_of_other_programs_are_left_alone(server):
     url = server.new_database()
     engine = sa.create_engine(url)
     with engine.begin() as connection:

@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import csv
+import io
+from itertools import pairwise
+
 import pytest
-from study_helpers import MENU, SPACE
+from study_helpers import MENU, SPACE, answer, new_study
 
 import choicebo as cb
 from choicebo.errors import DataError
@@ -81,3 +85,22 @@ def test_choices_must_be_about_options_of_the_study(tmp_path):
 def test_a_file_that_is_not_there_is_named():
     with pytest.raises(DataError, match=r"nowhere\.csv"):
         transfer.read_pairs(MENU, "nowhere.csv")
+
+
+def test_a_spreadsheet_computes_nothing_of_an_export_and_it_is_read_back(tmp_path):
+    keys = ["=1+1", "+1 day", "-x", "@rye", "'=2", "-5", "rye"]
+    menu = cb.Catalogue([{"sku": key, "price": number} for number, key in enumerate(keys)])
+    study = new_study(tmp_path / "study.db", space=menu, query_size=7)
+    study.add_rater("=cmd|' /C calc'!A0")
+    answer(study, rater="=cmd|' /C calc'!A0")
+    for table in ("answers", "options"):
+        rows = list(csv.reader(io.StringIO(study.export_csv(table))))
+        cells = [cell for row in rows for cell in row]
+        assert not [cell for cell in cells if cell[:1] in tuple("=+@\t\r") or (cell[:1] == "-" and cell != "-5")]
+        column = rows[0].index("sku")
+        exported = [row[column] for row in rows[1:]]
+        assert {"'=1+1", "''=2", "-5", "rye"} <= set(exported)
+        pairs = "winner,loser\n" + "".join(f"{one},{other}\n" for one, other in pairwise(exported))
+        read = [shown[0]["sku"] for shown, _ in transfer.read_pairs(menu, pairs)]
+        assert set(read) <= set(keys)
+        assert len(set(read)) == 6

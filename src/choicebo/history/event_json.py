@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+import numpy as np
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
+from choicebo.choices import ChoiceData
 from choicebo.choices.positions import kept_positions
 from choicebo.errors import ChoiceboError, DataError
 from choicebo.history.events import Event, Kind, option_key
@@ -15,6 +17,7 @@ from choicebo.history.question import OWNER, Question
 from choicebo.history.rules import seconds_taken
 from choicebo.history.state import State
 from choicebo.space import Option, Searchable
+from choicebo.space.points import distinct
 
 # What each kind of event may be about.
 _ABOUT = {
@@ -34,17 +37,38 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
+def _storable(text: str) -> str:
+    """A text that every database and every file can hold."""
+    if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise ValueError("it holds NUL or half of a character: leave that out")
+    return text
+
+
+Text = Annotated[str, AfterValidator(_storable)]
+Dimension = Annotated[int, Field(ge=1, le=1000)]
+
+
+class LookRecord(BaseModel):
+    """A look at the number of latent dimensions."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    answers: int = Field(ge=0, le=2**31)
+    latent_dim: Dimension
+    used_from: int = Field(default=0, ge=0, le=2**31)
+
+
 class AskedRecord(Strict):
     """What an event that asks a question has besides its options."""
 
     number: int = Field(ge=1)
-    reason: str
-    strategy: str
-    latent_dim: int | None
-    latent_dim_history: list[dict[str, Any]]
-    model_version: str
-    seed: int
-    known_until: int = Field(ge=0)
+    reason: Text
+    strategy: Text
+    latent_dim: Dimension | None
+    latent_dim_history: list[LookRecord]
+    model_version: Text
+    seed: int = Field(ge=0, lt=2**63)
+    known_until: int = Field(ge=0, lt=2**31)
 
 
 class EventRecord(Strict):
@@ -78,10 +102,16 @@ def to_record(events: Sequence[Event]) -> dict[str, Any]:
     return {"options": [option for _, option in options.values()], "log": [_line(event, options) for event in events]}
 
 
-def from_record(document: Mapping[str, Any], space: Searchable, raters: Sequence[str] | None = None) -> list[Event]:
+def from_record(
+    document: Mapping[str, Any], space: Searchable, raters: Sequence[str] | None = None, *, has_baseline: bool = True
+) -> list[Event]:
     """The events that :func:`to_record` described, or an error that says what is wrong where.
 
-    With ``raters``, each event has one of them and a time.
+    Args:
+        document: The record; it may hold other things, too.
+        space: What its options must belong to.
+        raters: Those of whom each event has one, and a time; None: neither.
+        has_baseline: Whether an answer may keep nothing.
     """
     record = validated(EventsRecord, {name: document.get(name) for name in ("options", "log")})
     options = []
@@ -90,10 +120,12 @@ def from_record(document: Mapping[str, Any], space: Searchable, raters: Sequence
             options.append(space.validate(option))
         except ChoiceboError as error:
             raise DataError(f"options[{at}]: {error}") from None
+    points = space.encode(options) if options else np.empty((0, space.dim))
     events: list[Event] = []
     for at, line in enumerate(record.log):
         try:
             events.append(_event(line, at, events, options, raters))
+            _check_choice(line, record.log, points, has_baseline)
         except ChoiceboError as error:
             raise DataError(f"log[{at}]: {error}") from None
     ids = [event.question.id for event in events if event.question is not None]
@@ -129,7 +161,7 @@ def _line(event: Event, options: Mapping[str, tuple[int, Option]]) -> dict[str, 
             reason=question.reason,
             strategy=question.strategy,
             latent_dim=question.latent_dim,
-            latent_dim_history=list(question.looks),
+            latent_dim_history=[LookRecord(**look) for look in question.looks],
             model_version=question.model_version,
             seed=question.seed,
             known_until=question.known_until,
@@ -137,7 +169,10 @@ def _line(event: Event, options: Mapping[str, tuple[int, Option]]) -> dict[str, 
         options=[options[option_key(option)][0] for option in event.options],
         new=list(event.new),
     )
-    return record.model_dump(exclude_defaults=True)
+    line = record.model_dump(exclude_defaults=True)
+    if question is not None:
+        line["asked"]["latent_dim_history"] = list(question.looks)
+    return line
 
 
 def _event(
@@ -182,6 +217,21 @@ def _event(
     )
 
 
+def _check_choice(line: EventRecord, log: Sequence[EventRecord], points: Any, has_baseline: bool) -> None:
+    """Refuse what could be shown but not learned from."""
+    shown = points[line.options if line.target is None or line.kind == "addition" else log[line.target - 1].options]
+    if line.kind == "question" and len(distinct(shown)[0]) < len(shown):
+        raise DataError("it shows the same option twice.")
+    if line.asked is not None and line.asked.known_until >= line.position:
+        raise DataError(f'its "known_until" is {line.asked.known_until}; a question knows only what came before it.')
+    if line.kept is None:
+        return
+    if line.kept or line.kind == "addition":
+        ChoiceData.from_sets([shown], [line.kept])
+    elif not has_baseline:
+        raise DataError("nothing was kept, and there is no baseline that could beat everything: make it a skip.")
+
+
 def _question(
     asked: AskedRecord, rater: str, at: datetime | None, shown: list[Option], new: Sequence[bool]
 ) -> Question:
@@ -192,7 +242,7 @@ def _question(
         new=tuple(new),
         found_by=tuple(asked.strategy.split("+")),
         latent_dim=asked.latent_dim,
-        looks=tuple(asked.latent_dim_history),
+        looks=tuple(look.model_dump(exclude_unset=True) for look in asked.latent_dim_history),
         rater=rater,
         asked_at=at,
         seed=asked.seed,
@@ -204,9 +254,9 @@ def _question(
 def _moment(text: str) -> datetime:
     try:
         moment = datetime.fromisoformat(text)
-    except ValueError:
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):
         raise DataError(f"its time is {text!r}; give it like 2026-01-31T12:00:00+00:00.") from None
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
 def checked_state(events: Sequence[Event]) -> State:

@@ -41,7 +41,7 @@ def from_dict(record: Mapping[str, Any]) -> Situation:
     except KeyError as error:
         raise DataError(f"the record of an optimiser lacks {error.args[0]!r}") from None
     document = _from_version_1(record) if record["version"] == 1 else record
-    events = event_json.from_record(document, space)
+    events = event_json.from_record(document, space, has_baseline=settings.baseline is not None)
     return Situation(space, settings, event_json.checked_state(events).effective())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import reprlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ from pydantic import (
     model_validator,
 )
 
-from choicebo.errors import ChoiceboError, InvalidInputError, SpaceError, StudyError
+from choicebo.errors import ChoiceboError, InvalidInputError, SpaceError, StorageError, StudyError
 from choicebo.space import Catalogue, Option, Space, from_dict
 from choicebo.space.values import as_text, suggestion
 from choicebo.study.tables import StudyRow
@@ -64,8 +65,16 @@ class Show:
             raise SpaceError("The kind 'svg' needs a template, an SVG text with {name} for values: give one.")
 
 
-def _name(given: object) -> str:
-    return as_text(given, "The name of the study")
+LONGEST_NAME = 200
+_SEEDS = 2**63
+"""What a database keeps as a whole number."""
+
+
+def _name(given: object, info: ValidationInfo) -> str:
+    name = as_text(given, "The name of the study")
+    if len(name) > LONGEST_NAME and info.context != _STORED:
+        raise SpaceError(f"The name of the study has {len(name)} characters: give at most {LONGEST_NAME}.")
+    return name
 
 
 def _space(given: object) -> Space | Catalogue:
@@ -115,6 +124,28 @@ class StudyDefinition(BaseModel):
     folder: Annotated[Path, PlainSerializer(str)] | None = None
     """Where images lie."""
     created_at: datetime = Field(default_factory=lambda: datetime.now(UTC))
+
+    @model_validator(mode="after")
+    def _can_be_stored(self, info: ValidationInfo) -> StudyDefinition:
+        """Refuse what no database would take, and what no file could hold when it is exported."""
+        if info.context == _STORED:
+            return self
+        for what, text in (("question", self.question), ("template", self.show.template), ("folder", str(self.folder))):
+            if "\0" in (text or ""):
+                raise StudyError(f"The {what} of the study holds the character NUL: leave it out.")
+        try:
+            json.dumps(self.to_dict(), ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise StudyError("The study holds half of a character (a lone surrogate): write that text again.") from None
+        return self
+
+    @field_validator("created_at")
+    @classmethod
+    def _in_utc(cls, moment: datetime) -> datetime:
+        try:
+            return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        except OverflowError:
+            raise StudyError("The study was created before the year 1 or after 9999: correct 'created_at'.") from None
 
     @classmethod
     def of(cls, given: Mapping[str, Any], *, stored: bool = False) -> StudyDefinition:
@@ -194,7 +225,10 @@ class StudyDefinition(BaseModel):
             return given
         from choicebo.optimizer import Settings
 
-        return Settings.from_dict(given).to_dict()
+        complete = Settings.from_dict(given).to_dict()
+        if complete["seed"] >= _SEEDS:
+            raise InvalidInputError("seed is too large; give a whole number below 2**63")
+        return complete
 
 
 def _explained(error: ValidationError) -> ChoiceboError:
@@ -225,4 +259,7 @@ def insert(connection: sa.Connection, definition: StudyDefinition) -> int:
 def load(row: sa.Row[Any]) -> StudyDefinition:
     """The definition in a row of the table of studies."""
     columns = StudyDefinition.model_fields.keys() - {"baseline"}
-    return StudyDefinition.of({name: row._mapping[name] for name in columns}, stored=True)
+    try:
+        return StudyDefinition.of({name: row._mapping[name] for name in columns}, stored=True)
+    except InvalidInputError as error:
+        raise StorageError(f"The study {row.name!r} is damaged in its database: {error}") from error

@@ -14,7 +14,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from choicebo.errors import StudyNotFoundError
+from choicebo.errors import StorageError, StudyNotFoundError
 from choicebo.history import OWNER, Event, Question, State
 from choicebo.history.events import option_key
 from choicebo.space import Option
@@ -88,8 +88,16 @@ class EventStore:
             # The database is not the one that was read: a copy of an earlier moment, perhaps, was put in its place.
             self._state, self._raters, known = State(), (), 0
         if (found[0] or 0) > known:
-            for event in read_since(connection, self.study_id, known):
-                self._state.apply(event)
+            try:
+                for event in read_since(connection, self.study_id, known):
+                    self._state.apply(event)
+            except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
+                # A damaged page can hold anything, and some of it looks like rows.
+                self._state = State()
+                raise StorageError(
+                    f"The history of the study {self.name!r} in {self.storage} is damaged: take a copy from a backup or an "
+                    "exported JSON."
+                ) from error
 
     def _gone(self) -> StudyNotFoundError:
         return StudyNotFoundError(f"The study {self.name!r} is no longer in {self.storage}.")

@@ -1,6 +1,7 @@
 """Fitted models of a study, stored beside its history: they could be computed again, and may be thrown away.
 
-As bytes they are arrays and JSON only, so that a study from somebody else can do no harm when it is read.
+As bytes they are arrays and JSON only, so that a study from somebody else can do no harm when it is read. What does not fit the
+answers, or is not what this module writes, is taken for damaged.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ import dataclasses
 import hashlib
 import io
 import json
+import math
+import numbers
 import zipfile
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -37,7 +40,7 @@ class PosteriorStore:
     def __init__(self, storage: Storage, study_id: int, settings: Mapping[str, Any]) -> None:
         self._storage = storage
         self._study_id = study_id
-        self._settings = [__version__, {name: settings.get(name) for name in _MODEL_SETTINGS}]
+        self._settings: tuple[str, dict[str, Any]] = __version__, {name: settings.get(name) for name in _MODEL_SETTINGS}
 
     def has(self, key: tuple[str, int]) -> bool:
         """Whether the model of these answers is stored."""
@@ -47,8 +50,8 @@ class PosteriorStore:
         """The model of these answers; None if it is not stored, or damaged: that costs time, no more."""
         content = self._find(sa.select(CacheRow.content), key)
         try:
-            return None if content is None else from_bytes(content)
-        except (EOFError, KeyError, OSError, TypeError, ValueError, zipfile.BadZipFile):
+            return None if content is None else self._fitting(from_bytes(content), key)
+        except Exception:  # whatever garbage can do to a parser, want of memory and depth included
             return None
 
     def save(self, key: tuple[str, int], posterior: Posterior) -> None:
@@ -65,6 +68,15 @@ class PosteriorStore:
         """Throw all of them away."""
         with self._storage.write() as connection:
             connection.execute(sa.delete(CacheRow).where(CacheRow.study_id == self._study_id))
+
+    def _fitting(self, found: Posterior, key: tuple[str, int]) -> Posterior:
+        """The model, if it is one of these answers and settings."""
+        settings = self._settings[1]
+        expected = (*key, *(settings[name] for name in ("kernel", "lapse", "correlated")))
+        spec = found.spec
+        if (found.data.fingerprint, spec.latent_dim, spec.kernel, spec.lapse, spec.correlated) != expected:
+            raise ValueError("it is the model of other answers")
+        return found
 
     def _find(self, statement: sa.Select[Any], key: tuple[str, int]) -> Any:
         of_study = (CacheRow.study_id == self._study_id, CacheRow.kind == _KIND, CacheRow.key == self._key(key))
@@ -98,17 +110,18 @@ def to_bytes(posterior: Posterior) -> bytes:
 
 
 def from_bytes(content: bytes) -> Posterior:
-    """What :func:`to_bytes` was given."""
+    """What :func:`to_bytes` was given; an error of any kind if it was damaged."""
     from choicebo.choices import ChoiceData
     from choicebo.model.covariance import Hyperparameters, HyperPrior
     from choicebo.model.diagnostics import Diagnostics
     from choicebo.model.engines.base import Limits, ModelSpec
     from choicebo.model.posterior import Posterior
 
+    _check_sizes(content)
     with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
         record = json.loads(str(arrays["text"]))
         told = record["diagnostics"]
-        return Posterior(
+        found = Posterior(
             data=ChoiceData.from_json(record["data"]),
             spec=ModelSpec(**{**record["spec"], "prior": HyperPrior(*record["spec"]["prior"])}),
             hyper=Hyperparameters(**{name: arrays[f"hyper_{name}"] for name in Hyperparameters._fields}),
@@ -118,3 +131,49 @@ def from_bytes(content: bytes) -> Posterior:
             ),
             **{name: arrays[name] for name in _ARRAYS},
         )
+    _check_shapes(found)
+    return found
+
+
+def _check_sizes(content: bytes) -> None:
+    """Refuse what would take more memory than it has bytes: nothing is compressed in :func:`to_bytes`."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        parts = archive.infolist()
+        if any(part.compress_type != zipfile.ZIP_STORED for part in parts):
+            raise ValueError("it is compressed")
+        if sum(part.file_size for part in parts) > len(content):
+            raise ValueError("it unpacks to more than it holds")
+        for part in parts:
+            with archive.open(part) as file:
+                version = np.lib.format.read_magic(file)
+                read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+                shape, _, dtype = read(file)
+            if dtype.hasobject or math.prod(shape) * dtype.itemsize > part.file_size:
+                raise ValueError("an array is larger than its bytes")
+
+
+def _check_shapes(found: Posterior) -> None:
+    """Refuse arrays that do not belong together, and numbers that are none."""
+    latent_dim, inputs = found.spec.latent_dim, found.data.dim
+    chains, draws = found.whitened.shape[:2]
+    options = np.unique([row for choice in found.data.choices for row in choice.shown])
+    expected = {
+        "options": (found.options, (len(options), inputs)),
+        "whitened": (found.whitened, (chains, draws, latent_dim, len(options))),
+        "log_likelihood": (found.log_likelihood, (chains, draws, found.data.n_choices)),
+        "log_lengthscale": (found.hyper.log_lengthscale, (latent_dim, inputs)),
+        "log_scale": (found.hyper.log_scale, (latent_dim,)),
+        "coupling": (found.hyper.coupling, (latent_dim, latent_dim)),
+    }
+    for name, (array, shape) in expected.items():
+        if array.shape != shape or array.dtype.kind != "f" or not array.size or not np.isfinite(array).all():
+            raise ValueError(f"{name} is damaged")
+    if not np.array_equal(found.options, found.data.X[options]):
+        raise ValueError("the options are others")
+    told = dataclasses.asdict(found.diagnostics)
+    counted = [told.pop("draws"), told.pop("divergences")]
+    measured = [told[name] for name in ("r_hat", "effective_sample_size", "acceptance", "log_evidence", "seconds")]
+    if not all(isinstance(n, int) for n in counted) or not all(isinstance(n, numbers.Real) for n in measured):
+        raise ValueError("the diagnostics are damaged")
+    if not isinstance(told["engine"], str) or found.likelihood != "choice":
+        raise ValueError("the settings are damaged")

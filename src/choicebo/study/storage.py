@@ -10,6 +10,7 @@ threads of one process queue for each file and write in the order in which they 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -192,6 +193,8 @@ class Storage:
         except DBAPIError as error:
             kind = BusyError if _is_busy(error) else StorageError
             raise kind(self._sentence(error)) from error
+        except json.JSONDecodeError as error:  # of a column that holds JSON
+            raise StorageError(_SQLITE_SENTENCES["malformed"].format(file=str(self))) from error
 
     def _sentence(self, error: DBAPIError) -> str:
         reason = str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else type(error.orig).__name__
@@ -210,6 +213,7 @@ _SQLITE_SENTENCES = {
     "malformed": "The file {file!r} is damaged: take a copy from a backup or an exported JSON.",
     "disk i/o": "The file {file!r} cannot be read or written (disk error): take a copy from a backup.",
     "unable to open": "The file {file!r} cannot be opened: check that its folder exists and may be read and written.",
+    "decode to utf-8": "The file {file!r} is damaged: take a copy from a backup or an exported JSON.",
     "locked": "The file {file!r} is locked by another program for more than a minute: close that program.",
     "full": "The disk with {file!r} is full: make room; what was acknowledged is stored.",
 }

@@ -163,8 +163,14 @@ class Study:
     def import_json(
         cls, url: Address, source: str | Path, *, name: str | None = None, executor: Executor | None = None
     ) -> Study:
-        """A new study from what :meth:`export_json` wrote, given as text or path; all of it or nothing."""
+        """A new study from what :meth:`export_json` wrote, given as text or path; all of it or nothing.
+
+        It may come from somebody else: a folder of images that is not beside or below the database file is forgotten.
+        """
         what, people, events = study_json.loads(transfer.text_of(source))
+        file = _storage(url)[0].file
+        beside = file is not None and what.folder is not None and _is_inside(what.folder, file.absolute().parent)
+        what = what if beside else what.model_copy(update={"folder": None})
         if name is not None:
             what = StudyDefinition.of({**what.to_dict(), "name": name})
         return cls._create(url, what, executor, people, events)
@@ -591,6 +597,10 @@ def _count_answers(connection: sa.Connection, study_id: int) -> int:
 
 def _storage(url: Address) -> tuple[Storage, bool]:
     return (url, False) if isinstance(url, Storage) else (Storage(url), True)
+
+
+def _is_inside(folder: Path, parent: Path) -> bool:
+    return folder.is_absolute() and folder.resolve().is_relative_to(parent.resolve())
 
 
 def _there_are(names: Iterable[str]) -> str:

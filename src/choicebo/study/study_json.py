@@ -9,9 +9,10 @@ from typing import Any, Literal
 from pydantic import Field
 
 from choicebo.errors import DataError
-from choicebo.history import Event
+from choicebo.history import OWNER, Event
 from choicebo.history.event_json import EventRecord, Strict, checked_state, from_record, to_record, validated
 from choicebo.study.definition import StudyDefinition
+from choicebo.study.raters import check_name
 
 FORMAT, VERSION = "choicebo-study", 1
 
@@ -43,6 +44,8 @@ def loads(text: str) -> tuple[StudyDefinition, list[str], list[Event]]:
         document = json.loads(text)
     except json.JSONDecodeError as error:
         raise DataError(f"Line {error.lineno}, column {error.colno} is not JSON: {error.msg}.") from None
+    except ValueError:  # Python reads no number of thousands of digits
+        raise DataError("The JSON holds a number that is too long to be one of a study.") from None
     except RecursionError:
         raise DataError("The JSON is nested too deeply to be a study.") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
@@ -56,6 +59,11 @@ def loads(text: str) -> tuple[StudyDefinition, list[str], list[Event]]:
     what = StudyDefinition.of(record.study)
     if len(set(record.raters)) < len(record.raters):
         raise DataError(f"raters: {record.raters} names somebody twice.")
-    events = from_record(document, what.space, record.raters)
+    events = from_record(document, what.space, record.raters, has_baseline=what.baseline is not None)
     checked_state(events)
+    for person in record.raters:
+        if check_name(person) != person:
+            raise DataError(f"raters: {person!r} has spaces around it.")
+    if OWNER not in record.raters:
+        raise DataError(f"raters: {OWNER!r} is not among them.")
     return what, record.raters, events

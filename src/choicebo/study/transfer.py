@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 Choices = list[tuple[Sequence[Option], tuple[int, ...]]]
 TABLES = ("options", "answers", "pareto")
 _SIDES = ("winner", "loser")
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+"""How a cell begins that a spreadsheet would compute, or one that was protected from it."""
+_NUMBER = re.compile(r"[+-]?\d+([.,]\d*)?([eE][+-]?\d+)?")
 
 
 def text_of(source: str | Path) -> str:
@@ -138,9 +142,29 @@ def _cells(option: Mapping[str, Any], names: Sequence[str]) -> list[Any]:
 def _csv(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     table = io.StringIO(newline="")
     writer = csv.writer(table, lineterminator="\n")
-    writer.writerow(head)
-    writer.writerows(["" if cell is None else cell for cell in row] for row in rows)
+    writer.writerow(map(_cell, head))
+    writer.writerows([_cell(cell) for cell in row] for row in rows)
     return table.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    """A value as a cell; an apostrophe keeps a spreadsheet from computing a text that somebody else may have written.
+
+    >>> [_cell(value) for value in (None, -3.5, "-3.5", "=1+1", "@rye", "rye")]
+    ['', -3.5, '-3.5', "'=1+1", "'@rye", 'rye']
+    """
+    if isinstance(value, str) and _FORMULA.match(value) and not _NUMBER.fullmatch(value):
+        return f"'{value}"
+    return "" if value is None else value
+
+
+def _text(cell: str) -> str:
+    """What :func:`_cell` was given.
+
+    >>> _text("'=1+1"), _text("'rye'")
+    ('=1+1', "'rye'")
+    """
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 
 def _csv_pairs(space: Space | Catalogue, text: str) -> list[tuple[str, tuple[Any, Any]]]:
@@ -155,7 +179,7 @@ def _csv_pairs(space: Space | Catalogue, text: str) -> list[tuple[str, tuple[Any
             place = f"Line {reader.line_num}"
             if len(cells) != len(header):
                 raise DataError(f"{place}: {len(cells)} cells, but the header has {len(header)}. Nothing was imported.")
-            row = dict(zip(header, (cell.strip() for cell in cells), strict=True))
+            row = dict(zip(header, (_text(cell.strip()) for cell in cells), strict=True))
             try:
                 winner, loser = (_side(space, row, side) for side in _SIDES)
             except ChoiceboError as error:

@@ -1,0 +1,205 @@
+"""What can go wrong below a study, one function each: what was acknowledged must be there afterwards, once.
+
+Each is given an empty folder (or a server), and returns what it saw, or fails.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from contextlib import closing, suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from unittest import mock
+
+from study_helpers import Server, answer, new_study
+
+from choicebo.errors import ChoiceboError
+from choicebo.study import StorageError, Study
+
+CRASHER = Path(__file__).with_name("study_crasher.py")
+
+
+def killed(url: str, kills: int, seed: int = 1) -> str:
+    """kill -9 at any moment: nothing that was acknowledged is lost, nothing is there twice."""
+    study = new_study(url)
+    command = [sys.executable, str(CRASHER), str(url), "kill", str(kills), str(seed)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=10 + 10 * kills)
+    assert done.returncode == 0, done.stderr
+    acknowledged = [tuple(map(int, line.split())) for line in done.stdout.splitlines()]
+    stored = [(past.question, past.kept[0]) for past in study.history()]
+    lost, doubled = len(set(acknowledged) - set(stored)), len(stored) - len(set(stored))
+    assert (lost, doubled) == (0, 0)
+    assert len(acknowledged) >= kills
+    # At each kill one answer may have been stored whose receipt was still on its way.
+    assert len(stored) - len(acknowledged) <= kills
+    assert [question.number for question in study.questions()] == list(range(1, len(study.questions()) + 1))
+    return f"{kills} kills, {len(acknowledged)} answers acknowledged, {lost} lost, {doubled} doubled"
+
+
+def disk_full(folder: Path) -> str:
+    """The file cannot grow: it says so, and goes on when there is room."""
+    study = new_study(folder / "study.db")
+    answer(study)
+    room = (folder / "study.db").stat().st_size + 50_000
+    said: list[str] = []
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, limits[1]))
+    try:
+        told = 1
+        while not said:
+            try:
+                answer(study)
+                told += 1
+            except StorageError as error:
+                said.append(str(error))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, ignored)
+    assert study.n_answers == Study.open(folder / "study.db").n_answers == told
+    answer(study)
+    assert Study.open(folder / "study.db").n_answers == told + 1
+    return f"{told} answers, then: {said[0].replace(str(folder), '')}"
+
+
+def read_only(folder: Path) -> str:
+    """Neither the file nor its folder can be written: nothing is acknowledged, nothing is lost."""
+    path = folder / "study.db"
+    study = new_study(path)
+    answer(study)
+    question = study.ask()
+    path.chmod(0o444)
+    folder.chmod(0o555)
+    read_end, write_end = os.pipe()
+    child = os.fork()
+    if not child:
+        with suppress(BaseException):
+            if os.geteuid() == 0:
+                os.setuid(65534)  # root may write everywhere
+            try:
+                study.tell(question, [0])
+            except StorageError as error:
+                os.write(write_end, str(error).encode())
+        os._exit(0)
+    os.close(write_end)
+    with os.fdopen(read_end) as said:
+        text = said.read()
+    os.waitpid(child, 0)
+    folder.chmod(0o755)
+    path.chmod(0o644)
+    assert text
+    assert Study.open(path).n_answers == 1
+    study.tell(question, [0])
+    assert Study.open(path).n_answers == 2
+    return text.replace(str(folder), "")
+
+
+def locked(folder: Path, seconds: float) -> str:
+    """Another program holds the file: the answer waits for it."""
+    study = new_study(folder / "study.db")
+    question = study.ask()
+    other = sqlite3.connect(folder / "study.db", isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    threading.Timer(seconds, other.close).start()
+    began = time.monotonic()
+    study.tell(question, [0])
+    took = time.monotonic() - began
+    assert took >= 0.9 * seconds
+    assert Study.open(folder / "study.db").n_answers == 1
+    return f"the answer was stored after {took:.1f} s"
+
+
+def server_restarted(server: Server) -> str:
+    """PostgreSQL goes and comes back between two answers: one error, nothing lost."""
+    study = new_study(server.new_database())
+    told = errors = 0
+    for number in range(9):
+        if number % 3 == 1:
+            server.stop("immediate" if number == 1 else "fast")
+            with suppress(StorageError):
+                answer(study)
+                told += 1
+            server.start()
+        try:
+            answer(study)
+            told += 1
+        except StorageError:
+            errors += 1
+    assert study.n_answers == told
+    assert errors == 0
+    return f"3 restarts, {told} answers acknowledged, 0 lost, {errors} errors after the server was back"
+
+
+def clock_set_back(folder: Path) -> str:
+    """The clock jumps by years: the order is that of the answers, and an export can be imported."""
+    study = new_study(folder / "study.db")
+    moments = [datetime.now(UTC) + timedelta(days=days) for days in (0, -4000, 3000, -9000, 0)]
+    for moment in moments:
+        clock = mock.Mock(return_value=moment)
+        with mock.patch("choicebo.study.study.now", clock), mock.patch("choicebo.study.asking.now", clock):
+            answer(study)
+    again = Study.open(folder / "study.db")
+    assert [past.at for past in again.history()] == moments
+    assert [past.question for past in study.history()] == [1, 2, 3, 4, 5]
+    copy = Study.import_json(folder / "copy.db", study.export_json())
+    assert copy.ask().options == study.ask().options
+    return "5 answers across 33 years, in their order"
+
+
+def wal_truncated(folder: Path, cuts: int = 20) -> str:
+    """The end of the write-ahead log is missing: what is left is the study at an earlier moment."""
+    study = new_study(folder / "study.db")
+    with closing(sqlite3.connect(folder / "study.db")) as keeps_the_log:
+        keeps_the_log.execute("SELECT count(*) FROM choicebo_study").fetchall()
+        for _ in range(12):
+            answer(study)
+        whole = (folder / "study.db-wal").read_bytes()
+        expected = [past.kept for past in study.history()]
+        found = []
+        for number in range(cuts):
+            path = folder / f"cut{number}.db"
+            shutil.copy(folder / "study.db", path)
+            path.with_name(f"{path.name}-wal").write_bytes(whole[: len(whole) * number // (cuts - 1)])
+            with suppress(StorageError, ChoiceboError):
+                cut = Study.open(path)
+                assert [past.kept for past in cut.history()] == expected[: cut.n_answers]
+                answer(cut)
+                found.append(cut.n_answers - 1)
+                Study.import_json(folder / f"copy{number}.db", cut.export_json())
+    assert max(found) == 12
+    assert found == sorted(found)
+    return f"{cuts} cuts: {len(found)} open, with 0 to {max(found)} of 12 answers, each a beginning of the history"
+
+
+def page_corrupted(folder: Path, pages: int = 60) -> str:
+    """Bytes of the file are overwritten: an error in words, or an answer that is right."""
+    study = new_study(folder / "study.db")
+    for _ in range(12):
+        answer(study)
+    study.close()
+    whole = (folder / "study.db").read_bytes()
+    rng = random.Random(1)
+    refused = 0
+    for number in range(pages):
+        broken = bytearray(whole)
+        start = rng.randrange(0, len(whole) - 600)
+        broken[start : start + 512] = rng.randbytes(512) if number % 2 else bytes(512)
+        path = folder / f"broken{number}.db"
+        path.write_bytes(broken)
+        try:
+            opened = Study.open(path)
+            opened.history()
+            answer(opened)
+            opened.export_json()
+        except ChoiceboError:
+            refused += 1
+    return f"{pages} damaged files: {refused} refused in words, {pages - refused} still work, no other exception"
