@@ -120,12 +120,16 @@ def _write_ahead(storage: Storage) -> None:
             time.sleep(0.05)
 
 
-@functools.cache
 def _scripts() -> Any:
+    return _read_scripts(SCRIPTS)
+
+
+@functools.cache
+def _read_scripts(folder: Path) -> Any:
     """The migrations, read once: every request checks the version of the tables."""
     from alembic.script import ScriptDirectory
 
-    return ScriptDirectory(str(SCRIPTS))
+    return ScriptDirectory(str(folder))
 
 
 def _migrate(connection: sa.Connection) -> tuple[str, ...]:
