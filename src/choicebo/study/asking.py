@@ -99,20 +99,21 @@ class Asking:
                 return waiting[0]
             at_once = stand_in or not self.needs_model(state, name)
         with self._turns.setdefault((share, at_once), Turns()).take():
-            question = self._next(name, share, another, stand_in, progress)
-        self._look_ahead(share)
+            question, situation = self._next(name, share, another, stand_in, progress)
+        if situation is not None:
+            self.computations.look_ahead(situation)
         return question
 
     def _next(
         self, name: str, share: str | None, another: bool, stand_in: bool, progress: ProgressCallback | None
-    ) -> Question:
-        """The rater's open question, or a new one."""
+    ) -> tuple[Question, Situation | None]:
+        """The rater's open question; or a new one, and what is known after it if the number of latent dimensions may be due."""
         collided = False
         while True:
             with self._events.reading() as state:
                 waiting = state.open_questions(name)
                 if waiting and not another:
-                    return waiting[0]
+                    return waiting[0], None
                 situation, before = self.situation(state, share), state.position
             if stand_in:
                 question, known_until = self._at_once(situation, share, state, before)
@@ -121,29 +122,24 @@ class Asking:
             with self._events.writing() as writer:
                 waiting = writer.state.open_questions(name)
                 if waiting and not another:
-                    return waiting[0]
+                    return waiting[0], None
                 # Answers that came in meanwhile make a question a little out of date, and its event says so. A question does
                 # more: asking the one that was computed beside it could be asking the same twice.
-                if writer.state is not state or not is_still_new(question, _since(writer.state, before, share)):
+                since = _since(writer.state, before, share)
+                if writer.state is not state or not is_still_new(question, since):
                     situation = self.situation(writer.state, share)
                     if not collided or (situation.needs_model and not stand_in):
                         collided = True
                         continue
                     question, known_until = situation.stand_in(), writer.state.position
+                elif since:
+                    question = _with_latest_look(question, self.situation(writer.state, share))
                 event = rules.ask(writer.state, question, name, now(), known_until, self._what.settings["seed"])
                 writer.append(event)
                 assert event.question is not None
-                return event.question
-
-    def _look_ahead(self, share: str | None) -> None:
-        """Begin the look at the number of latent dimensions that the question after the next answer needs, if there is one."""
-        if self._settings.latent_dim != "auto":
-            return
-        with self._events.reading() as state:
-            if not self._settings.needs_model(state.n_answers(share) + 1, self._what.space.dim):
-                return
-            situation = self.situation(state, share)
-        self.computations.look_ahead(situation)
+                soon = self._settings.needs_model(writer.state.n_answers(share) + 1, self._what.space.dim)
+                looks = soon and self._settings.latent_dim == "auto"
+                return event.question, self.situation(writer.state, share) if looks else None
 
     def _at_once(self, situation: Situation, share: str | None, state: State, position: int) -> tuple[Question, int]:
         """A question without waiting for the model, and the position until which the history was known to it."""
@@ -154,9 +150,7 @@ class Asking:
             with self._events.reading() as now_known:
                 since = _since(now_known, known_until, share)
             if is_still_new(late, since):
-                # Of two looks at the number of latent dimensions the later one holds.
-                looks = max(late.looks, situation.looks, key=lambda known: known[-1]["answers"] if known else 0)
-                return replace(late, looks=looks), known_until
+                return _with_latest_look(late, situation), known_until
         return situation.stand_in(), position
 
     def prepare(self, rater: str | None, progress: ProgressCallback | None = None) -> None:
@@ -188,6 +182,12 @@ def is_still_new(question: Question, since: Iterable[Event]) -> bool:
         if fresh & shown or set(mine) == shown:
             return False
     return True
+
+
+def _with_latest_look(question: Question, situation: Situation) -> Question:
+    """A question that is asked late: of two looks at the number of latent dimensions the later one holds."""
+    looks = max(question.looks, situation.looks, key=lambda known: known[-1]["answers"] if known else 0)
+    return replace(question, looks=looks)
 
 
 def _since(state: State, position: int, rater: str | None) -> list[Event]:
