@@ -61,7 +61,7 @@ def check(storage: Storage, connection: sa.Connection) -> None:
     found = _version(connection)
     if found is None:
         raise StorageError(_not_ours(storage, connection))
-    newest = _newest()
+    newest = _newest(SCRIPTS)
     if found == newest:
         return
     _refuse_newer(storage, found)
@@ -121,8 +121,8 @@ def _write_ahead(storage: Storage) -> None:
 
 
 @functools.cache
-def _newest() -> str | None:
-    """The newest revision, which cannot change while the program runs."""
+def _newest(scripts: Path) -> str | None:
+    """The newest revision, which is read once: every request checks the version of the tables."""
     found: str | None = _scripts().get_current_head()
     return found
 
