@@ -37,24 +37,24 @@ class Strict(BaseModel):
 class AskedRecord(Strict):
     """What an event that asks a question has besides its options."""
 
-    number: int = Field(ge=1)
+    number: int = Field(ge=1, lt=2**63)
     reason: str
     strategy: str
     latent_dim: int | None
     latent_dim_history: list[dict[str, Any]]
     model_version: str
-    seed: int
-    known_until: int = Field(ge=0)
+    seed: int = Field(ge=0, lt=2**63)
+    known_until: int = Field(ge=0, lt=2**63)
 
 
 class EventRecord(Strict):
     """An event; options are numbers in the list of options."""
 
-    position: int = Field(ge=1)
+    position: int = Field(ge=1, lt=2**63)
     kind: Kind
     rater: str = ""
     at: str = ""
-    target: int | None = None
+    target: int | None = Field(default=None, lt=2**63)
     kept: list[int] | None = None
     seconds: float | None = None
     asked: AskedRecord | None = None

@@ -7,6 +7,7 @@ on PostgreSQL the caller locks the row of the study. Reading happens in one snap
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import sqlite3
 from collections.abc import Iterator
@@ -20,7 +21,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from sqlalchemy.pool import NullPool
 
 from choicebo.errors import StorageError, StudyError
-from choicebo.formatting import without_password
+from choicebo.formatting import as_given, without_password
 
 BUSY_SECONDS = 60
 """How long a transaction waits for another process that is writing."""
@@ -38,7 +39,11 @@ def parse_url(given: str | Path) -> URL:
     >>> parse_url("/data/bread.db").database
     '/data/bread.db'
     """
+    if not isinstance(given, (str, Path)):
+        raise StudyError(f"The address of the study is {as_given(given)}: {_ACCEPTED}.")
     text = str(given)
+    if "\0" in text or not text.isprintable():
+        raise StudyError(f"The address of the study is {as_given(text)}: leave out control characters.")
     if not text.strip():
         raise StudyError(f"The address of the study is empty: {_ACCEPTED}.")
     if isinstance(given, Path) or "://" not in text:
@@ -85,7 +90,7 @@ class Storage:
 
     def require_file(self) -> None:
         """Refuse a file that is not there: SQLite would silently make an empty one."""
-        if self.file is not None and not self.file.exists():
+        if self.file is not None and not os.path.exists(self.file):  # noqa: PTH110  (false for names that are too long)
             raise StorageError(f"There is no file {str(self.file)!r}: check the path, or create a study there first.")
 
     @contextlib.contextmanager

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from choicebo.errors import DataError
+from choicebo.formatting import as_given
 from choicebo.history import Event
 from choicebo.history.event_json import EventRecord, Strict, checked_state, from_record, to_record, validated
 from choicebo.study.definition import StudyDefinition
@@ -43,14 +44,14 @@ def loads(text: str) -> tuple[StudyDefinition, list[str], list[Event]]:
         document = json.loads(text)
     except json.JSONDecodeError as error:
         raise DataError(f"Line {error.lineno}, column {error.colno} is not JSON: {error.msg}.") from None
-    except RecursionError:
-        raise DataError("The JSON is nested too deeply to be a study.") from None
+    except (RecursionError, ValueError):
+        raise DataError("The JSON is nested too deeply, or holds numbers too large, to be a study.") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise DataError(f'This is not an exported study: its "format" must be {FORMAT!r}.')
     if document.get("version") != VERSION:
         raise DataError(
-            f"The study was exported in version {document.get('version')!r} of the format; this choicebo reads {VERSION}: "
-            "update choicebo."
+            f"The study was exported in version {as_given(document.get('version'))} of the format; "
+            f"this choicebo reads {VERSION}: update choicebo."
         )
     record = validated(StudyRecord, document)
     what = StudyDefinition.of(record.study)
