@@ -68,3 +68,15 @@ def test_what_is_read_stays_the_same_while_somebody_writes(tmp_path):
         assert reading.exec_driver_sql(count).scalar() == 0
     with storage.read() as reading:
         assert reading.exec_driver_sql(count).scalar() == 1
+
+
+@pytest.mark.parametrize("address", [7, None, ["bread.db"], b"bread.db", "bread\0.db", "bread\ud800.db"])
+def test_what_is_no_address_does_not_become_the_name_of_a_file(address, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(StudyError, match="The address of the study is"):
+        Storage(address)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_may_have_any_name_that_the_system_takes(tmp_path):
+    assert Storage(tmp_path / "pain\u00a0de seigle \u3000.db").file == tmp_path / "pain\u00a0de seigle \u3000.db"

@@ -22,6 +22,7 @@ from sqlalchemy.pool import NullPool
 
 from choicebo.errors import StorageError, StudyError
 from choicebo.formatting import as_given, without_password
+from choicebo.space.table import UNSTORABLE
 
 BUSY_SECONDS = 60
 """How long a transaction waits for another process that is writing."""
@@ -42,8 +43,8 @@ def parse_url(given: str | Path) -> URL:
     if not isinstance(given, (str, Path)):
         raise StudyError(f"The address of the study is {as_given(given)}: {_ACCEPTED}.")
     text = str(given)
-    if "\0" in text or not text.isprintable():
-        raise StudyError(f"The address of the study is {as_given(text)}: leave out control characters.")
+    if "\0" in text or UNSTORABLE.search(text):
+        raise StudyError(f"The address of the study is {as_given(text)}: leave out characters that cannot be stored.")
     if not text.strip():
         raise StudyError(f"The address of the study is empty: {_ACCEPTED}.")
     if isinstance(given, Path) or "://" not in text:
