@@ -166,8 +166,8 @@ class Posterior:
             raise InvalidInputError(f"X_sets must have shape (sets, k, {self.options.shape[1]}), got {sets.shape}")
         if not np.isfinite(sets).all():
             raise InvalidInputError("X_sets has a value that is not finite")
-        if not 1 <= sets.shape[1] <= MAX_SET and len(sets) > 0:
-            raise InvalidInputError(f"the sets have {sets.shape[1]} options; give 1 to {MAX_SET}")
+        if sets.shape[1] == 0:
+            raise InvalidInputError("the sets have no options; give at least one")
         if not isinstance(rule, str) or rule not in PREDICTION_RULES:
             raise InvalidInputError(
                 f"rule must be one of {', '.join(map(repr, PREDICTION_RULES))}, got {as_given(rule)}"

@@ -81,7 +81,7 @@ def _space(given: object) -> Space | Catalogue:
 def _question(given: object) -> object:
     if not isinstance(given, str) or not given.strip():
         raise SpaceError(f"The question is {as_given(given)}: give a text that is not empty.")
-    if "\0" in given or UNSTORABLE.search(given):
+    if UNSTORABLE.search(given):
         raise SpaceError(f"The question is {as_given(given)}: leave out characters that cannot be stored.")
     return given
 
