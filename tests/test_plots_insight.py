@@ -1,5 +1,6 @@
 """Pictures of what a person wants to know."""
 
+import dataclasses
 import functools
 
 import numpy as np
@@ -72,6 +73,21 @@ def figures():
 def test_every_picture_can_be_written(name, tmp_path):
     figures()[name].savefig(tmp_path / "it.png")
     assert (tmp_path / "it.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_dollar_in_a_name_is_no_formula(tmp_path):
+    driver = dataclasses.replace(
+        OBJECTIVES[0].drivers[0], parameter="price $^ in $", values=("5 $_", "$ 6^"), best="$^$"
+    )
+    driver = dataclasses.replace(
+        driver,
+        direction="category",
+        **{name: getattr(driver, name)[:2] for name in ("effect", "effect_lower", "effect_upper")},
+    )
+    objectives = [dataclasses.replace(OBJECTIVES[0], drivers=(driver,))]
+    for figure in (plots.driver_bars(objectives), plots.effect_curves(objectives)):
+        figure.savefig(tmp_path / "it.png")
+    assert figure.axes[0].get_xlabel() == r"price \$^ in \$"
 
 
 def texts(figure):

@@ -6,6 +6,12 @@ import math
 import re
 from datetime import datetime
 
+_LONGEST = 300
+_LARGEST_WRITTEN = 10**4000
+_COMMANDS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_HALVES = re.compile(r"[\ud800-\udfff]")
+"""Halves of characters, which no file or terminal can be given."""
+
 
 def percent(share: float) -> str:
     """A probability or share as people read it.
@@ -48,6 +54,41 @@ def value_text(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def as_given(value: object) -> str:
+    """What somebody gave, as an error repeats it: its ``repr``, cut in the middle where that is long.
+
+    >>> as_given("rye"), as_given([0.5, None]), as_given(10**5000)
+    ("'rye'", '[0.5, None]', 'a number of over 4,000 digits')
+    """
+    if isinstance(value, int) and abs(value) >= _LARGEST_WRITTEN:  # Python refuses to write these out
+        return "a number of over 4,000 digits"
+    try:
+        text = repr(value)
+    except Exception:  # whatever goes wrong in an object of somebody else, or lists inside lists without end
+        return f"a {type(value).__name__} that cannot be shown"
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 50]}...{text[-40:]}"
+
+
+def printable(text: str) -> str:
+    """A text without what could command a terminal: control characters, line breaks aside, and marks that reverse its direction.
+
+    >>> printable("rye\\x1b[2J bread")
+    'rye[2J bread'
+    """
+    return _HALVES.sub("?", _COMMANDS.sub("", text))
+
+
+def rounded(value: object) -> str:
+    """An option, or a value of one, as a shell shows it: its ``repr`` with floats of four digits.
+
+    >>> rounded({"temperature": 183.70000001, "flour": "rye"})
+    "{'temperature': 183.7, 'flour': 'rye'}"
+    """
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{name!r}: {rounded(each)}" for name, each in value.items()) + "}"
+    return f"{value:.4g}" if isinstance(value, float) else as_given(value)
 
 
 def without_password(address: str) -> str:

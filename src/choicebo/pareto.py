@@ -96,7 +96,7 @@ def _numbers(given: ArrayLike, name: str, *, ndim: int) -> NDArray[np.float64]:
     accepted = "(n, k): one row for each point" if ndim == 2 else "(k,)"
     try:
         array = np.asarray(given)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidInputError(f"{name} has rows of different lengths; give an array of shape {accepted}") from error
     if array.dtype.kind not in "biuf":
         raise InvalidInputError(f"{name} is not numeric (dtype {array.dtype}); give numbers of shape {accepted}")

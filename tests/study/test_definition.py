@@ -68,7 +68,7 @@ def test_settings_that_are_missing_take_their_default():
         ({"settings": {"query_size": 2.5}}, "query_size is 2.5; give a whole number"),
         ({"settings": {"sed": 1}}, "no setting 'sed'"),
         ({"settings": {"name": "t"}}, "no setting 'name'"),
-        ({"settings": {"kernel": []}}, "cannot be made of this"),
+        ({"settings": {"kernel": []}}, "kernel must be one of"),
         ({"settings": 3}, "cannot be made of this"),
         ({"qestion": "?"}, "unknown key 'qestion'. Did you mean 'question'"),
         ({"created_at": "yesterday"}, "'created_at' of the study is 'yesterday'"),

@@ -155,3 +155,15 @@ def test_the_version_of_the_tables_is_checked_without_reading_the_migrations_aga
     token = study.new_token(OWNER)
     monkeypatch.setattr(ScriptDirectory, "__init__", lambda *_, **__: pytest.fail("they were read again"))
     assert Study.of_token(tmp_path / "study.db", token) == ("bread", OWNER)
+
+
+@pytest.mark.parametrize("address", [7, None, ["bread.db"], b"bread.db", "bread\0.db", "bread\ud800.db"])
+def test_what_is_no_address_does_not_become_the_name_of_a_file(address, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(StudyError, match="The address of the study is"):
+        Storage(address)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_may_have_any_name_that_the_system_takes(tmp_path):
+    assert Storage(tmp_path / "pain\u00a0de seigle \u3000.db").file == tmp_path / "pain\u00a0de seigle \u3000.db"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import reprlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import SupportsIndex, TypeAlias
 
 from choicebo.choices.positions import indices
 from choicebo.errors import DataError
+from choicebo.formatting import as_given
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -36,15 +36,16 @@ class Choice:
             raise DataError(
                 f"shown={all_shown} is too few: a choice needs at least two options to choose from; show more"
             )
+        there = set(all_shown)
         for option in all_kept:
-            if option not in all_shown:
+            if option not in there:
                 raise DataError(
-                    f"option {option} was kept but not shown: shown={reprlib.repr(all_shown)}; "
+                    f"option {option} was kept but not shown: shown={as_given(all_shown)}; "
                     "keep only options among those shown"
                 )
         if not all_kept:
             raise DataError(
-                f"nothing was kept of shown={reprlib.repr(all_shown)}; a choice keeps at least one option: "
+                f"nothing was kept of shown={as_given(all_shown)}; a choice keeps at least one option: "
                 "keep one, or leave the choice out if no answer was given"
             )
         among_kept = set(all_kept)
@@ -65,5 +66,5 @@ def _refuse_repetition(indices: tuple[int, ...], name: str) -> None:
     seen: set[int] = set()
     for option in indices:
         if option in seen:
-            raise DataError(f"option {option} is twice in {name}={reprlib.repr(indices)}; name each option {name} once")
+            raise DataError(f"option {option} is twice in {name}={as_given(indices)}; name each option {name} once")
         seen.add(option)

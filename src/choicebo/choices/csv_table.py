@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import math
+from collections import Counter
 from collections.abc import Sequence
 
 from choicebo.choices.json_document import PlainChoices
 from choicebo.errors import DataError
+from choicebo.formatting import as_given
 
 _FIXED_COLUMNS = ("choice", "option", "kept")
 
@@ -45,7 +47,7 @@ def read_csv(text: str) -> PlainChoices:
     [([1, 0], [0])]
     """
     if not isinstance(text, str):
-        raise DataError(f"{text!r} is not text; give the text that to_csv() wrote, or use load to read a file")
+        raise DataError(f"{as_given(text)} is not text; give the text that to_csv() wrote, or use load to read a file")
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     table = _Table()
     try:
@@ -66,15 +68,17 @@ def _columns(header: Sequence[str]) -> dict[str, int]:
     dim = max(1, len(header) - len(_FIXED_COLUMNS))
     expected = [*_FIXED_COLUMNS, *(f"x{column}" for column in range(dim))]
     accepted = "the header must be choice,option,kept,x0,x1,... (to read a file, use load)"
+    there, known = Counter(header), set(expected)
     for name in expected:
-        if header.count(name) > 1:
+        if there[name] > 1:
             raise DataError(f"line 1: the column {name!r} is there twice; {accepted}")
-    missing = [name for name in expected if name not in header]
-    strange = [name for name in header if name not in expected]
+    missing = [name for name in expected if name not in there]
+    strange = [name for name in header if name not in known]
     if missing:
-        instead = f" and {', '.join(map(repr, strange))} is not expected" if strange else ""
+        instead = f" and {', '.join(map(as_given, strange[:5]))} is not expected" if strange else ""
         raise DataError(f"line 1: the column {missing[0]!r} is missing{instead}; {accepted}")
-    return {name: header.index(name) for name in expected}
+    place = {name: position for position, name in enumerate(header)}
+    return {name: place[name] for name in expected}
 
 
 class _Table:
@@ -102,12 +106,12 @@ class _Table:
         if not choice:
             if kept:
                 raise DataError(
-                    f"line {line}: kept is {kept!r} although choice is empty; leave both empty for an option "
+                    f"line {line}: kept is {as_given(kept)} although choice is empty; leave both empty for an option "
                     "that was never shown, or give the number of the choice"
                 )
             return
         if kept not in ("0", "1"):
-            raise DataError(f"line {line}: kept is {kept!r}, but must be 1 (kept) or 0 (rejected)")
+            raise DataError(f"line {line}: kept is {as_given(kept)}, but must be 1 (kept) or 0 (rejected)")
         shown = self.choices.setdefault(_whole(choice, line, "choice"), {})
         if option in shown:
             raise DataError(
@@ -137,7 +141,7 @@ def _whole(cell: str, line: int, name: str) -> int:
     except ValueError:
         value = -1
     if value < 0:
-        raise DataError(f"line {line}: {name} is {cell!r}, but must be a whole number, 0 or more")
+        raise DataError(f"line {line}: {name} is {as_given(cell)}, but must be a whole number, 0 or more")
     return value
 
 
@@ -147,5 +151,5 @@ def _number(cell: str, line: int, name: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise DataError(f"line {line}: {name} is {cell!r}, but must be a finite number with a decimal point")
+        raise DataError(f"line {line}: {name} is {as_given(cell)}, but must be a finite number with a decimal point")
     return value

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import reprlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +17,7 @@ from choicebo.choices.json_document import PlainChoices
 from choicebo.choices.options import Array, in_unit_cube, require_dim
 from choicebo.choices.positions import index, items, kept_positions
 from choicebo.errors import DataError
+from choicebo.formatting import as_given
 from choicebo.space.points import distinct
 
 _LIST_OF_CHOICES = "a list of Choice(shown=..., kept=...), even if it is only one"
@@ -180,7 +180,7 @@ class ChoiceData:
         number = index(k)
         if number is None or not 0 <= number < len(self.choices):
             accepted = f"give a number from 0 to {len(self.choices) - 1}" if self.choices else "there are no choices"
-            raise DataError(f"there is no choice {k!r} among {len(self.choices)} choices; {accepted}")
+            raise DataError(f"there is no choice {as_given(k)} among {len(self.choices)} choices; {accepted}")
         return number
 
     def to_json(self) -> str:
@@ -263,8 +263,7 @@ def _as_choices(choices: Iterable[ChoiceLike], n_options: int) -> list[Choice]:
         if not isinstance(choice, Choice):
             if not isinstance(given, tuple | list) or len(given) != 2:
                 raise DataError(
-                    f"choice {number} is {reprlib.repr(given)}; give a Choice(shown=..., kept=...) or a pair "
-                    "(shown, kept)"
+                    f"choice {number} is {as_given(given)}; give a Choice(shown=..., kept=...) or a pair (shown, kept)"
                 )
             try:
                 choice = Choice(*given)
@@ -294,7 +293,7 @@ def _renumbered(choice: Choice, number: int, index_map: NDArray[np.int64]) -> Ch
     shown = tuple(dict.fromkeys(merged.values()))
     if len(shown) < 2:
         raise DataError(
-            f"choice {number} shows only copies of one option: {reprlib.repr(choice.shown)} are identical, "
+            f"choice {number} shows only copies of one option: {as_given(choice.shown)} are identical, "
             "so the choice says nothing; show at least two different options, or leave the choice out"
         )
     return Choice(shown, tuple(first_kept))

@@ -32,9 +32,9 @@ def write_text(path: str | Path, text: str) -> None:
     """
     try:
         Path(path).write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise DataError(
-            f"{str(path)!r} cannot be written: {error.strerror}; give a path in an existing, writable folder"
+            f"{str(path)!r} cannot be written: {_reason(error)}; give a path in an existing, writable folder"
         ) from error
 
 
@@ -49,12 +49,19 @@ def read_text(path: str | Path) -> str:
     """
     try:
         return Path(path).read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise DataError(
-            f"{str(path)!r} cannot be read: {error.strerror}; check the path and its permissions"
-        ) from error
     except UnicodeDecodeError as error:
         raise DataError(
             f"{str(path)!r} is not UTF-8 text: byte {error.start} is {error.object[error.start]:#04x}; "
             "save it again with the encoding UTF-8"
         ) from error
+    except (OSError, ValueError) as error:
+        raise DataError(
+            f"{str(path)!r} cannot be read: {_reason(error)}; check the path and its permissions"
+        ) from error
+
+
+def _reason(error: OSError | ValueError) -> str:
+    """What the system says, or why the text is no path or cannot be written as UTF-8."""
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    return "a character in the text or in the path cannot be stored"

@@ -6,6 +6,7 @@ import json
 from typing import Any, NamedTuple
 
 from choicebo.errors import DataError
+from choicebo.formatting import as_given
 
 FORMAT = "choicebo-choices"
 VERSION = 1
@@ -45,12 +46,12 @@ def read_json(text: str) -> PlainChoices:
     document = _json_document(text)
     if document.get("format") != FORMAT:
         raise DataError(
-            f'the JSON has "format": {document.get("format")!r}, but choices have "format": "{FORMAT}"; '
+            f'the JSON has "format": {as_given(document.get("format"))}, but choices have "format": "{FORMAT}"; '
             "check that this is the file you meant"
         )
     if document.get("version") != VERSION:
         raise DataError(
-            f'the JSON has "version": {document.get("version")!r}, but only version {VERSION} can be read; '
+            f'the JSON has "version": {as_given(document.get("version"))}, but only version {VERSION} can be read; '
             "a newer file needs a newer choicebo"
         )
     options = [_json_option(row, number) for number, row in enumerate(_json_list(document, "options", "the JSON"))]
@@ -58,7 +59,7 @@ def read_json(text: str) -> PlainChoices:
     for number, choice in enumerate(_json_list(document, "choices", "the JSON")):
         where = f"choices[{number}]"
         if not isinstance(choice, dict):
-            raise DataError(f'{where} is {choice!r}, but must be an object {{"shown": [...], "kept": [...]}}')
+            raise DataError(f'{where} is {as_given(choice)}, but must be an object {{"shown": [...], "kept": [...]}}')
         choices.append((_json_list(choice, "shown", where), _json_list(choice, "kept", where)))
     return PlainChoices(options, choices)
 
@@ -86,16 +87,16 @@ def _json_list(mapping: dict[str, Any], key: str, where: str) -> list[Any]:
         raise DataError(f'{where} has no key "{key}"; add "{key}": [...]')
     value = mapping[key]
     if not isinstance(value, list):
-        raise DataError(f'"{key}" of {where} is {value!r}, but must be a list')
+        raise DataError(f'"{key}" of {where} is {as_given(value)}, but must be a list')
     return value
 
 
 def _json_option(row: Any, number: int) -> list[float]:
     if not isinstance(row, list):
-        raise DataError(f"options[{number}] is {row!r}, but must be a list of numbers")
+        raise DataError(f"options[{number}] is {as_given(row)}, but must be a list of numbers")
     for position, value in enumerate(row):
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise DataError(f"options[{number}][{position}] is {value!r}, but must be a number")
+            raise DataError(f"options[{number}][{position}] is {as_given(value)}, but must be a number")
     try:
         return [float(value) for value in row]
     except OverflowError as error:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import reprlib
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from choicebo.errors import DataError
+from choicebo.formatting import as_given
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -49,8 +49,8 @@ def _limits(bounds: ArrayLike, dim: int) -> tuple[Array, Array]:
     accepted = f"give one finite (lower, upper) pair for each column of X, shape {(dim, 2)}"
     try:
         limits = np.asarray(bounds, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"bounds is {reprlib.repr(bounds)}; {accepted}") from error
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise DataError(f"bounds is {as_given(bounds)}; {accepted}") from error
     if limits.shape != (dim, 2):
         raise DataError(f"bounds has shape {limits.shape}; {accepted}")
     for column, (lower, upper) in enumerate(limits):
@@ -64,7 +64,7 @@ def _matrix(X: ArrayLike, name: str, *, allow_none: bool = False) -> Array:
     accepted = "give an array of shape (m, d): one row for each option, one column for each input"
     try:
         array = np.asarray(X)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DataError(f"{name} has rows of different lengths; {accepted}") from error
     if array.dtype.kind not in "biuf":
         raise DataError(f"{name} is not numeric (dtype {array.dtype}); {accepted}, with text encoded as numbers")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import operator
-import reprlib
 from collections.abc import Iterable
 from typing import Any
 
 from choicebo.errors import DataError
+from choicebo.formatting import as_given
 
 _LIST_OF_INDICES = "a list of whole numbers such as [0, 2], even if it is only one"
 
@@ -28,12 +28,12 @@ def kept_positions(kept: Iterable[Any], shown: int, name: str = "kept") -> tuple
     """
     accepted = f"give positions from 0 to {shown - 1}, such as [0, {shown - 1}]"
     if isinstance(kept, (str, bytes)) or not isinstance(kept, Iterable):
-        raise DataError(f"{name} is {reprlib.repr(kept)}: {accepted}.")
+        raise DataError(f"{name} is {as_given(kept)}: {accepted}.")
     found: list[int] = []
-    for given in kept:
+    for given in items(kept, name, accepted.removeprefix("give ")):
         position = index(given)
         if position is None or not 0 <= position < shown:
-            raise DataError(f"{name} holds {given!r}, but {shown} options were shown: {accepted}.")
+            raise DataError(f"{name} holds {as_given(given)}, but {shown} options were shown: {accepted}.")
         if position in found:
             raise DataError(f"{name} holds {position} twice: name each position once.")
         found.append(position)
@@ -44,8 +44,8 @@ def items(given: Iterable[Any], name: str, accepted: str = _LIST_OF_INDICES) -> 
     """Return a list of what was given, or raise `DataError` for what holds nothing."""
     try:
         return list(given)
-    except TypeError as error:
-        raise DataError(f"{name} is {reprlib.repr(given)}; give {accepted}") from error
+    except Exception as error:  # such as that of an array without dimensions, or of somebody's own iterator
+        raise DataError(f"{name} is {as_given(given)}; give {accepted}") from error
 
 
 def indices(given: Iterable[Any], name: str) -> tuple[int, ...]:
@@ -53,8 +53,8 @@ def indices(given: Iterable[Any], name: str) -> tuple[int, ...]:
     found = []
     for item in items(given, name):
         number = index(item)
-        if number is None or number < 0:
-            raise DataError(f"{name} holds {item!r}; give indices of options, whole numbers such as 0, 1, 2")
+        if number is None or not 0 <= number < 2**63:
+            raise DataError(f"{name} holds {as_given(item)}; give indices of options, whole numbers such as 0, 1, 2")
         found.append(number)
     return tuple(found)
 

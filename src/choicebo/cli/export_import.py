@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import json as json_format
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +13,7 @@ import typer
 from choicebo.cli import arguments
 from choicebo.cli.waiting import waiting
 from choicebo.errors import DataError, InvalidInputError
-from choicebo.formatting import counted
+from choicebo.formatting import counted, printable
 from choicebo.presentation import output
 
 if TYPE_CHECKING:
@@ -71,6 +72,8 @@ def export(
     with Study.open(study, name) as opened:
         text = _text(opened, what)
     if out is None:
+        # Another program gets the data as they are, a terminal nothing that it would obey.
+        text = printable(text) if sys.stdout.isatty() else text
         print(text, end="" if text.endswith("\n") else "\n", flush=True)  # noqa: T201
     else:
         out.write_text(text, encoding="utf-8")

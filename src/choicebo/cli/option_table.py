@@ -90,7 +90,7 @@ class OptionTable:
             table.add_column(self._head(key, card, is_kept), style="on grey15" if is_kept else "")
         for row in self._rows:
             texts = sorted({line.text for line in row})
-            table.add_row(row[0].field.heading, *(self._cell(line, texts, beside) for line in row[shown]))
+            table.add_row(Text(row[0].field.heading), *(self._cell(line, texts, beside) for line in row[shown]))
         return table
 
     def _head(self, key: str, card: Card, kept: bool) -> Text:

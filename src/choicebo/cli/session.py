@@ -108,7 +108,7 @@ class Session(Turn):
 
     def __init__(self, study: Study, rater: str | None, keys: Keys, console: Console | None = None) -> None:
         super().__init__(study, rater)
-        self._keys, self._console = keys, console or Console()
+        self._keys, self._console = keys, console or output.PlainTextConsole()
         self._blocks = output.draws_blocks(self._console)
 
     def say(self, sentence: str) -> None:
@@ -182,7 +182,7 @@ class PlainSession(Turn):
 
     def say(self, sentence: str) -> None:
         """Print a line."""
-        print(sentence, flush=True)  # noqa: T201
+        output.print_line(sentence)
 
     def decide(self, question: Question) -> Act:
         """Read the options out and take lines until one of them decides."""

@@ -61,7 +61,7 @@ def show(study: Study, found: Status) -> None:
     console.print(Text(found.name, style="bold").append(f"  {found.question}", style="not bold"))
     console.print(_counts(found))
     if found.latent_dim is not None:
-        console.print(_objectives(found), highlight=False)
+        console.print(_objectives(found), markup=False, highlight=False)
     for problem in found.diagnostics:
         output.warn(problem)
     if found.pareto_set:
@@ -86,10 +86,11 @@ def _pareto_table(study: Study, found: tuple[ParetoOption, ...], console: Consol
     table.add_column("probability", no_wrap=True)
     headings, rows = as_table(study.space, [each.option for each in found[:most]])
     for heading in headings:
-        table.add_column(heading, overflow="fold")
+        table.add_column(Text(heading), overflow="fold")
     for each, row in zip(found, rows, strict=False):
         table.add_row(
-            Text(f"{percent(each.probability):>9} ").append(bar(each.probability, 6, blocks), style="cyan"), *row
+            Text(f"{percent(each.probability):>9} ").append(bar(each.probability, 6, blocks), style="cyan"),
+            *map(Text, row),
         )
     if len(found) > most:
         table.caption = f"and {len(found) - most} more: choicebo export ... pareto"

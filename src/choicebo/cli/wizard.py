@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from choicebo.cli.new import read_catalogue
 from choicebo.cli.option_table import OptionTable
@@ -34,7 +35,7 @@ class Wizard:
     """Asks for everything a study needs. A wrong answer is explained and asked for again."""
 
     def __init__(self, console: Console | None = None) -> None:
-        self._console = console or Console()
+        self._console = console or output.PlainTextConsole()
 
     def create(self, address: str | None, name: str | None, settings: dict[str, Any]) -> tuple[str, Study]:
         """Ask, show a preview, and create the study; its address and the study."""
@@ -191,7 +192,7 @@ def _overview(parameters: list[Parameter | Fixed]) -> Table:
             )
         else:
             words = (" < " if isinstance(parameter, Ordinal) else ", ").join(map(str, parameter.values))  # type: ignore[attr-defined]
-        table.add_row(parameter.name, words)
+        table.add_row(Text(parameter.name), Text(words))
     return table
 
 

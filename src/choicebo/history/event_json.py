@@ -74,11 +74,11 @@ class AskedRecord(Strict):
 class EventRecord(Strict):
     """An event; options are numbers in the list of options."""
 
-    position: int = Field(ge=1)
+    position: int = Field(ge=1, lt=2**63)
     kind: Kind
     rater: str = ""
     at: str = ""
-    target: int | None = None
+    target: int | None = Field(default=None, lt=2**63)
     kept: list[int] | None = None
     seconds: float | None = None
     asked: AskedRecord | None = None

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
+from choicebo.formatting import rounded
 from choicebo.space import Option
 
 OWNER = "owner"
@@ -16,7 +17,7 @@ Look = dict[str, Any]
 ``used_from`` which on it counts."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Question:
     """A question to a person.
 
@@ -52,6 +53,10 @@ class Question:
     """The choicebo that computed it."""
     known_until: int = field(default=0, compare=False)
     """The position up to which the history was known when it was computed."""
+
+    def __repr__(self) -> str:
+        options = ", ".join(map(rounded, self.options))
+        return f"Question({self.id}, {self.state}, {self.strategy!r}, options=[{options}])"
 
     @property
     def number(self) -> int:

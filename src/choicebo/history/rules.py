@@ -11,6 +11,7 @@ import choicebo
 from choicebo.choices import ChoiceData
 from choicebo.choices.positions import kept_positions
 from choicebo.errors import AlreadyAnsweredError, DataError, StudyError
+from choicebo.formatting import as_given
 from choicebo.history.events import Event, option_key
 from choicebo.history.question import Question
 from choicebo.history.state import QuestionHistory, State
@@ -24,15 +25,15 @@ def seconds_taken(given: float | None) -> float | None:
     """How long an answer took."""
     if given is None:
         return None
-    if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0 <= given < float("inf"):
-        raise DataError(f"seconds is {given!r}: give the time that the answer took, 0 or more.")
+    if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0 <= given < 1e300:
+        raise DataError(f"seconds is {as_given(given)}: give the time that the answer took, 0 or more.")
     return float(given)
 
 
 def choice_made_elsewhere(space: Searchable, shown: Sequence[Any], kept: Iterable[Any]) -> Added:
     """A choice among options of a space, checked."""
     if isinstance(shown, (str, bytes)) or not isinstance(shown, Sequence):
-        raise DataError(f"shown is {shown!r}: give a list of at least two options.")
+        raise DataError(f"shown is {as_given(shown)}: give a list of at least two options.")
     options = [space.validate(option) for option in shown]
     if len(options) < 2:
         raise DataError(f"{len(options)} options were shown: a choice needs at least two.")
@@ -64,13 +65,13 @@ def asked(state: State, question: Question | int, rater: str | None = None) -> Q
     found = state.questions.get(number) if isinstance(number, int) else None
     if found is None:
         there = f"questions 1 to {len(state.questions)} were asked" if state.questions else "none was asked yet"
-        raise StudyError(f"There is no question {number!r}: {there}.")
+        raise StudyError(f"There is no question {as_given(number)}: {there}.")
     if isinstance(question, Question) and question.options != list(found.asked.options):
         # It was asked of another history: perhaps a backup was put in its place.
         raise StudyError(f"Question {number} shows other options here: ask again, and answer what is asked.")
-    if rater is not None and rater != found.asked.rater:
+    if rater is not None and (not isinstance(rater, str) or rater != found.asked.rater):
         raise StudyError(
-            f"Question {number} was asked to {found.asked.rater!r}, not to {rater!r}: answer your own questions."
+            f"Question {number} was asked to {found.asked.rater!r}, not to {as_given(rater)}: answer your own questions."
         )
     return found
 
@@ -126,9 +127,9 @@ def undo(state: State, rater: str, at: datetime | None) -> list[Event]:
 
 def amend(state: State, position: int, kind: Literal["retraction", "restoration"], at: datetime | None) -> Event | None:
     """Hide an answer from the model, or let it count again; None if that is so already."""
-    act = state.events.get(position)
+    act = state.events.get(position) if isinstance(position, int) else None
     if act is None or not act.is_act or act.kind == "skip":
-        raise StudyError(f"There is no answer {position!r}: see the history.")
+        raise StudyError(f"There is no answer {as_given(position)}: see the history.")
     if position in state.undone:
         raise StudyError(f"The answer {position} was undone: it can be neither retracted nor restored.")
     if (position in state.retracted) == (kind == "retraction"):

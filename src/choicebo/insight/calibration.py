@@ -10,7 +10,9 @@ from scipy.stats import beta
 
 from choicebo.choices import ChoiceData
 from choicebo.errors import InvalidInputError
-from choicebo.insight.held_out import Expectation, expectations, expectations_of
+from choicebo.formatting import as_given
+from choicebo.insight.held_out import Expectation, expectations, expectations_of, require_posterior
+from choicebo.model.engines.base import are_whole
 from choicebo.model.posterior import Posterior
 
 Array = NDArray[np.float64]
@@ -52,8 +54,11 @@ class Calibration:
 
 def calibration(posterior: Posterior, held_out: ChoiceData | None = None, bins: int = 8) -> Calibration:
     """Compare predictions with answers: those of ``held_out``, or each past answer as predicted from all others."""
-    if bins < 2:
-        raise InvalidInputError(f"bins must be at least 2, got {bins}")
+    require_posterior(posterior)
+    if held_out is not None and not isinstance(held_out, ChoiceData):
+        raise InvalidInputError(f"held_out is {as_given(held_out)}; give a ChoiceData")
+    if not are_whole(bins) or not 2 <= bins <= 1000:
+        raise InvalidInputError(f"bins must be at least 2 and at most 1,000, got {as_given(bins)}")
     if held_out is not None and held_out.dim != posterior.options.shape[1]:
         raise InvalidInputError(
             f"held_out has {held_out.dim} inputs, the model learned from {posterior.options.shape[1]}"

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
 from choicebo.errors import InvalidInputError
-from choicebo.formatting import percent
+from choicebo.formatting import as_given, percent
 from choicebo.model.alignment import aligned_orders, order_like, reordered
 from choicebo.model.covariance import covariance
 from choicebo.model.posterior import Posterior
@@ -83,6 +83,8 @@ def drivers(
     Without a ``space`` each input is a parameter of its own from 0 to 1. ``like`` is an earlier posterior over the same
     space whose numbering to keep; otherwise the objective that varies most comes first.
     """
+    if space is not None and not isinstance(space, Searchable):
+        raise InvalidInputError(f"space is {as_given(space)}; give a Space or a Catalogue")
     columns = space.columns if space is not None else _plain_columns(posterior.options.shape[1])
     if len(columns) != posterior.options.shape[1]:
         raise InvalidInputError(

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from choicebo.choices import Choice, ChoiceData
+from choicebo.errors import InvalidInputError
+from choicebo.formatting import as_given
 from choicebo.model.choice_table import choice_table, subset_of_code
 from choicebo.model.loo import smoothed_weights
 from choicebo.model.posterior import Posterior
@@ -55,6 +57,14 @@ class Expectation:
     def kept(self) -> NDArray[np.bool_]:
         """(shown,): which options were kept."""
         return np.array([(self.answered + 1) >> i & 1 == 1 for i in range(self.size)])
+
+
+def require_posterior(given: object) -> None:
+    """Refuse what is no posterior, saying where one comes from."""
+    if not isinstance(given, Posterior):
+        raise InvalidInputError(
+            f"posterior is {as_given(given)}; give what ChoiceGP.fit or optimizer.posterior() returned"
+        )
 
 
 def expectations(posterior: Posterior) -> list[Expectation]:

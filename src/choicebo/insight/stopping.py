@@ -17,9 +17,10 @@ from scipy.special import ndtr
 
 from choicebo import pareto
 from choicebo.errors import InvalidInputError
-from choicebo.formatting import percent
+from choicebo.formatting import as_given, percent
 from choicebo.model.choice_table import choice_table
-from choicebo.model.posterior import Posterior
+from choicebo.model.likelihood import is_number
+from choicebo.model.posterior import Posterior, numeric
 
 Array = NDArray[np.float64]
 
@@ -66,6 +67,8 @@ def stop_advice(
     taken). ``question: (k, d)`` is the next question if it is known; otherwise one is made of the most promising candidate
     and the Pareto-optimal options that it endangers.
     """
+    if not is_number(threshold):
+        raise InvalidInputError(f"threshold is {as_given(threshold)}; give a probability from 0 to 1")
     seen = foresee(posterior, candidates, question=question, threshold=threshold, draws=draws, seed=seed)
     stability = stay_probability(seen.shown, seen.optimal, seen.members, threshold)
     answers, remaining = posterior.data.n_choices, seen.remaining
@@ -109,7 +112,7 @@ def foresee(
     """Draws of what the next question is about; the arguments are those of :func:`stop_advice`."""
     unseen = _candidates(posterior, candidates)
     known = len(posterior.options)
-    asked = None if question is None else np.asarray(question, dtype=np.float64)
+    asked = None if question is None else numeric(question, "question", "(k, d)")
     if asked is not None and (asked.ndim != 2 or asked.shape[1] != unseen.shape[1] or len(asked) < 2):
         raise InvalidInputError(f"question must have shape (k, {unseen.shape[1]}) with k >= 2, got {asked.shape}")
     points = np.concatenate([posterior.options, unseen, *([] if asked is None else [asked])])
@@ -175,7 +178,7 @@ def proposed_question(
 
 
 def _candidates(posterior: Posterior, candidates: ArrayLike) -> Array:
-    points = np.asarray(candidates, dtype=np.float64)
+    points = numeric(candidates, "candidates", "(n, d)")
     dim = posterior.options.shape[1]
     if points.ndim != 2 or points.shape[1] != dim or len(points) == 0:
         raise InvalidInputError(f"candidates must have shape (n, {dim}) with n >= 1, got {points.shape}")

@@ -9,7 +9,7 @@ import numpy as np
 
 from choicebo.choices import ChoiceData
 from choicebo.errors import InvalidInputError
-from choicebo.insight.held_out import Expectation, expectations
+from choicebo.insight.held_out import Expectation, expectations, require_posterior
 from choicebo.model.posterior import Posterior
 
 MIN_ANSWERS = 6
@@ -52,6 +52,7 @@ def surprises(posterior: Posterior, labels: Sequence[str] | None = None) -> list
     Each is judged by the other answers alone. ``labels`` names the rows of ``data.X`` in the sentences. Too few answers give
     an empty list.
     """
+    require_posterior(posterior)
     data = posterior.data
     if labels is not None and len(labels) != data.n_options:
         raise InvalidInputError(f"labels must name the {data.n_options} options of the data, got {len(labels)} names")

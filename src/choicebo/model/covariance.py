@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from choicebo.errors import InvalidInputError, NumericalError
+from choicebo.formatting import as_given
 
 Array = NDArray[np.float64]
 
@@ -134,8 +135,10 @@ def kernel_named(kernel: str | Kernel) -> Kernel:
     """
     if isinstance(kernel, Kernel):
         return kernel
-    if kernel not in KERNELS:
-        raise InvalidInputError(f"kernel must be one of {', '.join(map(repr, KERNELS))} or a Kernel, got {kernel!r}")
+    if not isinstance(kernel, str) or kernel not in KERNELS:
+        raise InvalidInputError(
+            f"kernel must be one of {', '.join(map(repr, KERNELS))} or a Kernel, got {as_given(kernel)}"
+        )
     return KERNELS[kernel]
 
 

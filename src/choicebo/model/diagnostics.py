@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from choicebo.errors import ConvergenceWarning
+from choicebo.formatting import counted
 from choicebo.model.convergence import least_effective, worst_r_hat
 from choicebo.model.engines.base import Fit, Limits
 
 Array = NDArray[np.float64]
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Diagnostics:
     """What a careful reader asks before using a posterior."""
 
@@ -34,6 +35,13 @@ class Diagnostics:
     seconds: float
     limits: Limits = Limits()
     """What was asked for."""
+
+    def __repr__(self) -> str:
+        draws = f"{self.effective_sample_size:,.0f} effective draws of {self.draws:,}"
+        told = [f"engine={self.engine!r}", f"r_hat={self.r_hat:.3f}", draws]
+        told += [counted(self.divergences, "divergence")] if self.divergences else []
+        told += [f"log_evidence={self.log_evidence:.1f}", f"seconds={self.seconds:.1f}", *self.problems]
+        return f"Diagnostics({', '.join(told)})"
 
     @property
     def problems(self) -> tuple[str, ...]:

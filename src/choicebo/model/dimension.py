@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 
 from choicebo.choices import ChoiceData
 from choicebo.errors import InvalidInputError
+from choicebo.formatting import as_given
 from choicebo.model.covariance import Hyperparameters, HyperPrior
 from choicebo.model.engines.base import ProgressCallback, Reporter
 from choicebo.model.gp import ChoiceGP
 from choicebo.model.loo import Loo
 from choicebo.model.posterior import Posterior
+from choicebo.space.values import as_generator
 
 Array = NDArray[np.float64]
 
@@ -94,7 +96,8 @@ def select_latent_dim(
     most ``refit_limit`` choices with a poor k-hat are refitted. ``progress(stage, fraction)`` is called on the way and stops
     by returning ``False``.
     """
-    _check(data, max_dim)
+    as_generator(seed)
+    _check(data, max_dim, model)
     report = Reporter(progress)
     posteriors: dict[int, Posterior] = {}
     scores: dict[int, Loo] = {}
@@ -274,11 +277,13 @@ def _reason(chosen: int, current: int, scores: dict[int, Loo]) -> str:
     return f"Your answers still speak for {count(current)} rather than {others}."
 
 
-def _check(data: ChoiceData, max_dim: int) -> None:
+def _check(data: ChoiceData, max_dim: int, model: ChoiceGP) -> None:
     if not isinstance(data, ChoiceData):
         raise InvalidInputError(f"select_latent_dim takes a ChoiceData, got {type(data).__name__}")
+    if not isinstance(model, ChoiceGP):
+        raise InvalidInputError(f"model must be a ChoiceGP, got {as_given(model)}")
     if isinstance(max_dim, bool) or not isinstance(max_dim, int | np.integer) or max_dim < 1:
-        raise InvalidInputError(f"max_dim must be a whole number of at least 1, got {max_dim!r}")
+        raise InvalidInputError(f"max_dim must be a whole number of at least 1, got {as_given(max_dim)}")
     problem = _too_little(data)
     if problem:
         raise InvalidInputError(f"not enough answers yet to tell the number of hidden objectives: {problem}")

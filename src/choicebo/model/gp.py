@@ -10,6 +10,7 @@ import numpy as np
 from choicebo._runtime import one_blas_thread
 from choicebo.choices import ChoiceData
 from choicebo.errors import InvalidInputError, NumericalError
+from choicebo.formatting import as_given
 from choicebo.model import compiling
 from choicebo.model.convergence import margins
 from choicebo.model.covariance import Hyperparameters, HyperPrior, Kernel, kernel_named
@@ -18,8 +19,10 @@ from choicebo.model.engines import Engine, ModelSpec, Reporter, engine_named
 from choicebo.model.engines.base import ProgressCallback
 from choicebo.model.engines.whitening import Whitener
 from choicebo.model.evaluate import Likelihood
-from choicebo.model.likelihood import check_likelihood_settings
+from choicebo.model.likelihood import check_likelihood_settings, is_number
 from choicebo.model.posterior import Posterior
+from choicebo.pareto import MAX_OBJECTIVES
+from choicebo.space.values import as_generator
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,15 +54,19 @@ class ChoiceGP:
         if (
             isinstance(self.latent_dim, bool)
             or not isinstance(self.latent_dim, int | np.integer)
-            or self.latent_dim < 1
+            or not 1 <= self.latent_dim <= MAX_OBJECTIVES
         ):
-            raise InvalidInputError(f"latent_dim must be a whole number of at least 1, got {self.latent_dim!r}")
+            raise InvalidInputError(
+                f"latent_dim must be a whole number of at least 1 and at most {MAX_OBJECTIVES}, got {as_given(self.latent_dim)}"
+            )
         kernel_named(self.kernel)
         engine_named(self.engine)
-        if not 0.0 <= self.nugget < 1.0:
-            raise InvalidInputError(f"nugget must be at least 0 and below 1, got {self.nugget!r}")
+        if not isinstance(self.prior, HyperPrior):
+            raise InvalidInputError(f"prior must be a HyperPrior, got {as_given(self.prior)}")
+        if not is_number(self.nugget) or not 0.0 <= self.nugget < 1.0:
+            raise InvalidInputError(f"nugget must be at least 0 and below 1, got {as_given(self.nugget)}")
         if not isinstance(self.correlated, bool):
-            raise InvalidInputError(f"correlated must be True or False, got {self.correlated!r}")
+            raise InvalidInputError(f"correlated must be True or False, got {as_given(self.correlated)}")
         check_likelihood_settings((), self.latent_dim, 1.0, self.likelihood, self.lapse)
 
     @property
@@ -96,18 +103,21 @@ class ChoiceGP:
         start: Hyperparameters | None = None,
     ) -> Posterior:
         """:meth:`fit` without a warning, for whoever looks at ``posterior.diagnostics``."""
+        rng = as_generator(seed)
         if not isinstance(data, ChoiceData):
             raise InvalidInputError(f"fit takes a ChoiceData, got {type(data).__name__}")
         if len(data.choices) == 0:
             raise InvalidInputError("there are no choices to learn from; add at least one Choice to the ChoiceData")
         check_likelihood_settings(data.choices, self.latent_dim, 1.0, self.likelihood, self.lapse)
+        if start is not None and not isinstance(start, Hyperparameters):
+            raise InvalidInputError(f"start must be Hyperparameters such as earlier.hyper, got {as_given(start)}")
         engine, spec, report, began = engine_named(self.engine), self.spec, Reporter(progress), time.perf_counter()
         if start is not None and not self.correlated:
             start = start._replace(coupling=np.zeros_like(start.coupling))
         compiling.prepare(lambda message: report(message, 0.0))
         with one_blas_thread():
             likelihood = Likelihood.of(data, self.likelihood, spec.lapse)
-            found = engine.fit(np.random.default_rng(seed), spec, likelihood, start, report)
+            found = engine.fit(rng, spec, likelihood, start, report)
             chains, draws = found.whitened.shape[:2]
             lanes = np.moveaxis(found.whitened.reshape(chains * draws, *found.whitened.shape[2:]), 0, 2)
             prior = Whitener.of(spec, likelihood).at(found.hyper)

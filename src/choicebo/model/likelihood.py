@@ -19,6 +19,7 @@ from scipy.special import erfcx, log_ndtr
 
 from choicebo.choices import Choice, ChoiceData
 from choicebo.errors import InvalidInputError
+from choicebo.formatting import as_given
 from choicebo.model.choice_table import choice_table
 
 Array = NDArray[np.float64]
@@ -191,14 +192,26 @@ def normalised_log_likelihood(
     return with_lapse(log_p, _sizes(data.choices), lapse)
 
 
+def is_number(value: object) -> bool:
+    """Whether it is a real number of a sensible size, which a truth value is not.
+
+    >>> is_number(0.5), is_number(True), is_number([0.5])
+    (True, False, False)
+    """
+    known = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    return known and abs(value) < 1e300  # type: ignore[arg-type]
+
+
 def check_likelihood_settings(choices: Iterable[Choice], n_e: int, noise: float, likelihood: str, lapse: float) -> None:
     """Refuse settings that the likelihood is not defined for, saying which are accepted."""
-    if isinstance(noise, bool) or not isinstance(noise, int | float | np.number) or not 0.0 < noise < np.inf:
-        raise InvalidInputError(f"noise must be a positive finite number, got {noise!r}")
-    if isinstance(lapse, bool) or not isinstance(lapse, int | float | np.number) or not 0.0 <= lapse < 1.0:
-        raise InvalidInputError(f"lapse must be at least 0 and below 1, got {lapse!r}")
-    if likelihood not in LIKELIHOODS:
-        raise InvalidInputError(f"likelihood must be one of {', '.join(map(repr, LIKELIHOODS))}, got {likelihood!r}")
+    if not is_number(noise) or noise <= 0.0:
+        raise InvalidInputError(f"noise must be a positive finite number, got {as_given(noise)}")
+    if not is_number(lapse) or not 0.0 <= lapse < 1.0:
+        raise InvalidInputError(f"lapse must be at least 0 and below 1, got {as_given(lapse)}")
+    if not isinstance(likelihood, str) or likelihood not in LIKELIHOODS:
+        raise InvalidInputError(
+            f"likelihood must be one of {', '.join(map(repr, LIKELIHOODS))}, got {as_given(likelihood)}"
+        )
     if likelihood == "batch_preference" and n_e != 1:
         raise InvalidInputError(f"likelihood='batch_preference' needs one latent dimension, got {n_e}")
     for number, choice in enumerate(choices):
@@ -285,9 +298,11 @@ def _sizes(choices: tuple[Choice, ...]) -> NDArray[np.int64]:
 
 def _scaled_latent(latent: ArrayLike, data: ChoiceData, noise: float, likelihood: str, lapse: float) -> Array:
     """Check all arguments, and give the latent values in units of the noise."""
+    if not isinstance(data, ChoiceData):
+        raise InvalidInputError(f"data must be a ChoiceData, got {as_given(data)}")
     try:
         values = np.asarray(latent, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise InvalidInputError(f"latent must be a numeric array of shape (options, n_e): {error}") from None
     if values.ndim != 2 or values.shape[0] != len(data.X) or values.shape[1] < 1:
         raise InvalidInputError(

@@ -17,18 +17,22 @@ from choicebo import pareto
 from choicebo._runtime import one_blas_thread
 from choicebo.choices import ChoiceData
 from choicebo.errors import InvalidInputError
+from choicebo.formatting import as_given, counted
 from choicebo.model.choice_table import MAX_SET, choice_table, subset_of_code
 from choicebo.model.covariance import Hyperparameters, mixing
 from choicebo.model.diagnostics import Diagnostics
 from choicebo.model.draws import LatentDraws, evenly, memberships
-from choicebo.model.engines.base import ModelSpec, ProgressCallback, Reporter
+from choicebo.model.engines.base import ModelSpec, ProgressCallback, Reporter, are_whole
 from choicebo.model.evaluate import Likelihood
+from choicebo.model.likelihood import is_number
 from choicebo.model.loo import Loo, leave_one_out
+from choicebo.space.values import as_flag, as_generator
 
 Array = NDArray[np.float64]
 
 PREDICTION_RULES = ("pareto", "likelihood", "mean")
 _CHUNK = 1024
+_MAX_DRAWS = 2**20
 _HALVINGS = 16
 """Of the interval that holds an end of a band: enough for any picture and any table."""
 
@@ -42,7 +46,7 @@ class LatentSummary(NamedTuple):
     upper: Array
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Posterior:
     """What the choices say about the latent functions."""
 
@@ -58,6 +62,11 @@ class Posterior:
     diagnostics: Diagnostics
     likelihood: str = "choice"
     """As in :class:`~choicebo.model.gp.ChoiceGP`."""
+
+    def __repr__(self) -> str:
+        learned = f"{counted(self.data.n_choices, 'choice')} among {counted(len(self.options), 'option')}"
+        draws = counted(self.whitened.shape[0] * self.whitened.shape[1], "draw")
+        return f"Posterior(latent_dim={self.latent_dim}, {learned}, {draws}, engine={self.diagnostics.engine!r})"
 
     @property
     def latent_dim(self) -> int:
@@ -115,8 +124,9 @@ class Posterior:
         Equal rows of ``X`` are one option and get equal values.
         """
         points = self._points(X)
-        if draws < 1:
-            raise InvalidInputError(f"draws must be at least 1, got {draws}")
+        as_generator(seed)
+        if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or not 1 <= draws <= _MAX_DRAWS:
+            raise InvalidInputError(f"draws must be at least 1 and at most {_MAX_DRAWS:,}, got {as_given(draws)}")
         total = self.draws.count
         return self.draws.taken(np.resize(evenly(total, min(draws, total)), draws)).at(points, seed)
 
@@ -130,8 +140,8 @@ class Posterior:
         """
         points = self._points(X_set)
         _require_set(points)
-        table = choice_table(self.draws.at(points, seed)).mean(0)
-        if normalised:
+        table = choice_table(self.draws.at(points, as_generator(seed))).mean(0)
+        if as_flag(normalised, "normalised"):
             table = table / table.sum()
         order = np.argsort(-table, kind="stable")
         return {subset_of_code(int(code) + 1, len(points)): float(table[code]) for code in order}
@@ -151,11 +161,17 @@ class Posterior:
         (``choicebo reproduce toy | dimension | real`` print all). The mean is level with it with many choices; with few choices
         and too many dimensions it is far worse, for the draws then disagree on what a dimension is.
         """
-        sets = np.asarray(X_sets, dtype=np.float64)
+        sets = numeric(X_sets, "X_sets", "(sets, k, d)")
         if sets.ndim != 3 or sets.shape[2] != self.options.shape[1]:
             raise InvalidInputError(f"X_sets must have shape (sets, k, {self.options.shape[1]}), got {sets.shape}")
-        if rule not in PREDICTION_RULES:
-            raise InvalidInputError(f"rule must be one of {', '.join(map(repr, PREDICTION_RULES))}, got {rule!r}")
+        if not np.isfinite(sets).all():
+            raise InvalidInputError("X_sets has a value that is not finite")
+        if sets.shape[1] == 0:
+            raise InvalidInputError("the sets have no options; give at least one")
+        if not isinstance(rule, str) or rule not in PREDICTION_RULES:
+            raise InvalidInputError(
+                f"rule must be one of {', '.join(map(repr, PREDICTION_RULES))}, got {as_given(rule)}"
+            )
         size = sets.shape[1]
         if rule == "mean":
             # Equal options are one option: rounding must not make one beat the other.
@@ -165,7 +181,7 @@ class Posterior:
             kept = [pareto.non_dominated(values) for values in flat.reshape(len(sets), size, -1)]
             return [tuple(int(i) for i in np.flatnonzero(mask)) for mask in kept]
         codes = []
-        rng = np.random.default_rng(seed)
+        rng = as_generator(seed)
         for points in sets:
             latent = self.draws.at(points, rng)
             if rule == "likelihood":
@@ -182,6 +198,8 @@ class Posterior:
 
     def pareto_set(self, X: ArrayLike, *, threshold: float = 0.5, draws: int = 400, seed: int = 0) -> NDArray[np.int64]:
         """The rows of ``X`` that are Pareto-optimal with at least the given probability; never empty."""
+        if not is_number(threshold):
+            raise InvalidInputError(f"threshold must be a probability, got {as_given(threshold)}")
         probability = self.pareto_probability(X, draws=draws, seed=seed)
         return np.flatnonzero(probability >= min(threshold, probability.max()))
 
@@ -192,6 +210,9 @@ class Posterior:
         and stops by returning ``False``. A refit draws anew from the latent values without the choice, at the same
         hyperparameters. Probabilities are normalised over the subsets of each set.
         """
+        for name, given in (("refit_limit", refit_limit), ("seed", seed)):
+            if not are_whole(given) or given < 0:
+                raise InvalidInputError(f"{name} must be a whole number of at least 0, got {as_given(given)}")
         with one_blas_thread():
             return leave_one_out(
                 Likelihood.of(self.data, self.likelihood, self.spec.lapse),
@@ -206,10 +227,7 @@ class Posterior:
             )
 
     def _points(self, X: ArrayLike) -> Array:
-        try:
-            points = np.asarray(X, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise InvalidInputError(f"X must be a numeric array of shape (n, d): {error}") from None
+        points = numeric(X, "X", "(n, d)")
         dim = self.options.shape[1]
         if points.ndim != 2 or points.shape[1] != dim or len(points) == 0:
             raise InvalidInputError(f"X must have shape (n, {dim}) with n >= 1, got {points.shape}")
@@ -217,6 +235,14 @@ class Posterior:
             row, column = np.argwhere(~np.isfinite(points))[0]
             raise InvalidInputError(f"X has a value that is not finite in row {row}, column {column}")
         return points
+
+
+def numeric(given: ArrayLike, name: str, shape: str) -> Array:
+    """A float array of whatever shape, or an error that names the one accepted."""
+    try:
+        return np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise InvalidInputError(f"{name} must be a numeric array of shape {shape}: {error}") from None
 
 
 def _require_set(points: Array) -> None:

@@ -9,15 +9,18 @@ import numpy as np
 
 from choicebo.choices import ChoiceData
 from choicebo.errors import AlreadyAnsweredError, InvalidInputError
+from choicebo.formatting import as_given, counted, rounded
 from choicebo.history import Event, Look, Question, State, rules
 from choicebo.history.question import OWNER
 from choicebo.model.engines.base import ProgressCallback
+from choicebo.model.likelihood import is_number
 from choicebo.model.posterior import Posterior
 from choicebo.optimizer import record
 from choicebo.optimizer.computations import Computations
 from choicebo.optimizer.settings import NEW_PER_QUERY, Settings
 from choicebo.optimizer.situation import Situation
 from choicebo.space import Option, Searchable
+from choicebo.space.values import as_flag
 
 if TYPE_CHECKING:
     from choicebo.acquisition import Acquisition
@@ -30,6 +33,9 @@ class ParetoOption(NamedTuple):
 
     option: Option
     probability: float
+
+    def __repr__(self) -> str:
+        return f"ParetoOption({rounded(self.option)}, probability={rounded(self.probability)})"
 
 
 class ChoiceOptimizer:
@@ -70,9 +76,14 @@ class ChoiceOptimizer:
         **unknown: Any,
     ) -> None:
         given = {name: value for name, value in locals().items() if name in Settings.__dataclass_fields__}
+        if settings is not None and not isinstance(settings, Settings):
+            raise InvalidInputError(f"settings is {as_given(settings)}; give Settings, or keyword arguments")
         if settings is None:
             settings = Settings.from_dict({**given, **unknown})  # which says what it does not know
-        elif unknown or given != {name: getattr(Settings, name) for name in given}:
+        elif unknown or any(
+            type(value) is not type(default := getattr(Settings, name)) or value != default
+            for name, value in given.items()
+        ):
             raise InvalidInputError("give either Settings or keyword arguments, not both")
         self._situation = Situation(space, settings.checked(space), ())
         self._position = 0
@@ -89,6 +100,10 @@ class ChoiceOptimizer:
         if posterior is not None:
             loop._computations.remember(situation, posterior)
         return loop
+
+    def __repr__(self) -> str:
+        told = f"{counted(self.n_answers, 'answer')}, {counted(len(self.open_queries), 'open question')}"
+        return f"ChoiceOptimizer({self.space!r}, {told}, latent_dim={self.latent_dim})"
 
     @property
     def space(self) -> Searchable:
@@ -110,6 +125,7 @@ class ChoiceOptimizer:
                 next answer needs, in a thread of its own. Without it, that question computes it.
             progress: Called as ``progress(stage, fraction)``; returning ``False`` interrupts.
         """
+        look_beside = as_flag(look_beside, "look_beside")
         question = self._computations.question(self.situation, progress)
         self._state.apply(rules.ask(self._state, question, OWNER, None, self._state.position, self.settings.seed))
         if look_beside:
@@ -145,10 +161,12 @@ class ChoiceOptimizer:
         Gives the number of those taken back.
         """
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-            raise InvalidInputError(f"n is {n!r}; give a whole number of at least 1")
+            raise InvalidInputError(f"n is {as_given(n)}; give a whole number of at least 1")
         there = self._state.n_acts()
         if there < n:
-            raise InvalidInputError(f"there are {there} answers, skips and additions; {n} cannot be taken back")
+            raise InvalidInputError(
+                f"there are {there} answers, skips and additions; {as_given(n)} cannot be taken back"
+            )
         for _ in range(n):
             for event in rules.undo(self._state, OWNER, None):
                 self._state.apply(event)
@@ -231,6 +249,8 @@ class ChoiceOptimizer:
 
         Empty only before the first answer.
         """
+        if not is_number(threshold):
+            raise InvalidInputError(f"threshold is {as_given(threshold)}; give a probability from 0 to 1")
         posterior = self.posterior(progress=progress)
         if posterior is None:
             return []

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from choicebo.errors import DataError
+from choicebo.formatting import as_given
 from choicebo.history import Event, Question
 from choicebo.optimizer.settings import Settings
 from choicebo.optimizer.situation import Situation
@@ -31,16 +32,17 @@ def from_dict(record: Mapping[str, Any]) -> Situation:
     """The situation that :func:`to_dict` described."""
     from choicebo.history import event_json
 
-    if not isinstance(record, Mapping) or record.get("format") != FORMAT:
+    form, version = (record.get("format"), record.get("version")) if isinstance(record, Mapping) else (None, None)
+    if not isinstance(form, str) or form != FORMAT:
         raise DataError(f'this is not a record of an optimiser: its "format" must be {FORMAT!r}')
-    if record.get("version") not in (1, VERSION):
-        raise DataError(f"the record has version {record.get('version')!r}; this release reads up to version {VERSION}")
+    if not isinstance(version, int) or version not in (1, VERSION):
+        raise DataError(f"the record has version {as_given(version)}; this release reads up to version {VERSION}")
     try:
         space = space_from_dict(record["space"])
         settings = Settings.from_dict(record["settings"]).checked(space)
     except KeyError as error:
-        raise DataError(f"the record of an optimiser lacks {error.args[0]!r}") from None
-    document = _from_version_1(record) if record["version"] == 1 else record
+        raise DataError(f"the record of an optimiser lacks {as_given(error.args[0])}") from None
+    document = _from_version_1(record) if version == 1 else record
     events = event_json.from_record(document, space, has_baseline=settings.baseline is not None)
     return Situation(space, settings, event_json.checked_state(events).effective())
 
@@ -75,8 +77,8 @@ def _from_version_1(record: Mapping[str, Any]) -> dict[str, Any]:
                     new = (False,) * len(shown)
                     event = Event(at, "addition", kept=tuple(entry["kept"]), added=shown, added_new=new)
                 case other:
-                    raise DataError(f"an entry of the log is of the unknown kind {other!r}")
+                    raise DataError(f"an entry of the log is of the unknown kind {as_given(other)}")
             events.append(event)
-    except (AttributeError, KeyError, TypeError) as error:
-        raise DataError(f"the record of an optimiser is incomplete or malformed ({error!r})") from None
-    return event_json.to_record(events)
+        return event_json.to_record(events)
+    except (AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
+        raise DataError(f"the record of an optimiser is incomplete or malformed ({as_given(error)})") from None

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from choicebo.errors import InvalidInputError
+from choicebo.formatting import as_given
+from choicebo.pareto import MAX_OBJECTIVES
 from choicebo.space import Option
 
 if TYPE_CHECKING:
@@ -64,26 +66,36 @@ class Settings:
         from choicebo.acquisition.propose import COMPANIONS as rules
         from choicebo.model.gp import ChoiceGP
 
-        if self.latent_dim != "auto" and (isinstance(self.latent_dim, str) or _not_count(self.latent_dim, 1)):
-            raise InvalidInputError(f'latent_dim is {self.latent_dim!r}; give "auto" or a whole number of at least 1')
+        automatic = isinstance(self.latent_dim, str) and self.latent_dim == "auto"
+        if not automatic and (_not_count(self.latent_dim, 1) or self.latent_dim > MAX_OBJECTIVES):  # type: ignore[operator]
+            raise InvalidInputError(
+                f'latent_dim is {as_given(self.latent_dim)}; give "auto" or a whole number from 1 to {MAX_OBJECTIVES}'
+            )
         self.acquisitions  # noqa: B018  (refuses unknown names)
+        for flag in ("correlated", "allow_repeats"):
+            if not isinstance(getattr(self, flag), bool):
+                raise InvalidInputError(f"{flag} is {as_given(getattr(self, flag))}; give True or False")
         for name, low in (("query_size", 2), ("new_per_query", 1), ("seed", 0)):
             if _not_count(getattr(self, name), low):
-                raise InvalidInputError(f"{name} is {getattr(self, name)!r}; give a whole number of at least {low}")
+                raise InvalidInputError(
+                    f"{name} is {as_given(getattr(self, name))}; give a whole number of at least {low}, below 2**63"
+                )
         if self.query_size > 12:
             raise InvalidInputError(
-                f"query_size is {self.query_size}; nobody compares so many at once: give at most 12"
+                f"query_size is {as_given(self.query_size)}; nobody compares so many at once: give at most 12"
             )
         if self.new_per_query > self.query_size:
             raise InvalidInputError(
-                f"new_per_query is {self.new_per_query}, more than query_size = {self.query_size}; give at most that"
+                f"new_per_query is {as_given(self.new_per_query)}, more than query_size = {self.query_size}; give at most that"
             )
         if self.initial_queries is not None and _not_count(self.initial_queries, 1):
             raise InvalidInputError(
-                f"initial_queries is {self.initial_queries!r}; give a whole number of at least 1, or None"
+                f"initial_queries is {as_given(self.initial_queries)}; give a whole number of at least 1, or None"
             )
-        if self.companions not in rules:
-            raise InvalidInputError(f"companions is {self.companions!r}; give one of {', '.join(map(repr, rules))}")
+        if not isinstance(self.companions, str) or self.companions not in rules:
+            raise InvalidInputError(
+                f"companions is {as_given(self.companions)}; give one of {', '.join(map(repr, rules))}"
+            )
         ChoiceGP(kernel=self.kernel, engine=self.engine, lapse=self.lapse, correlated=self.correlated)
 
     @property
@@ -93,14 +105,14 @@ class Settings:
 
         given = self.acquisition
         if not isinstance(given, str) and hasattr(given, "score"):
-            return (given.name,)
-        names = DEFAULT if given == "default" else tuple(given.split("+")) if isinstance(given, str) else ()
+            return (str(given.name),)
+        names = () if not isinstance(given, str) else DEFAULT if given == "default" else tuple(given.split("+"))
         accepted = ("default", *ACQUISITIONS, *BASELINES)
         unknown = [name for name in names if name not in ACQUISITIONS and name not in BASELINES]
         alone = len(names) > 1 and any(name in BASELINES for name in names)
         if not names or unknown or alone:
             raise InvalidInputError(
-                f"acquisition is {given!r}; give one of {', '.join(map(repr, accepted))}, or several that use the model, "
+                f"acquisition is {as_given(given)}; give one of {', '.join(map(repr, accepted))}, or several that use the model, "
                 'joined by "+"'
             )
         return names
@@ -157,11 +169,16 @@ class Settings:
     def from_dict(cls, record: Mapping[str, Any]) -> Settings:
         """The settings that :meth:`to_dict` described; what is missing takes its default."""
         names = {field.name for field in dataclasses.fields(cls)}
-        unknown = sorted(set(record) - names)
+        if not isinstance(record, Mapping):
+            raise InvalidInputError(f"the settings are {as_given(record)}; give a dict of {', '.join(sorted(names))}")
+        unknown = [name for name in record if name not in names]
         if unknown:
-            raise InvalidInputError(f"there is no setting {unknown[0]!r}; give some of {', '.join(sorted(names))}")
+            raise InvalidInputError(
+                f"there is no setting {as_given(unknown[0])}; give some of {', '.join(sorted(names))}"
+            )
         return cls(**record)
 
 
 def _not_count(value: object, low: int) -> bool:
-    return isinstance(value, bool) or not isinstance(value, int) or value < low
+    """Whether it is no whole number from ``low`` to what a database stores."""
+    return isinstance(value, bool) or not isinstance(value, int) or not low <= value < 2**63

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from choicebo.formatting import printable
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -29,6 +31,15 @@ def new_figure(rows: int = 1, columns: int = 1, size: tuple[float, float] = (7.0
     for each in axes:
         each.spines[["top", "right"]].set_visible(False)
     return figure, axes
+
+
+def literal(text: str) -> str:
+    """A name as it is written in a picture: a dollar sign in it does not begin a formula.
+
+    >>> literal("price in $ (US$)")
+    'price in \\\\$ (US\\\\$)'
+    """
+    return printable(text).replace("$", r"\$")
 
 
 def in_units(values: Array, x_of_unit: Units) -> Array:

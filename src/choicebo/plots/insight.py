@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from choicebo.errors import InvalidInputError
-from choicebo.plots.figure import PALETTE, new_figure
+from choicebo.plots.figure import PALETTE, literal, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -91,11 +91,11 @@ def driver_bars(objectives: Sequence[Objective], most: int = 8) -> Figure:
         axes.hlines(places, [each.lower for each in shown], [each.upper for each in shown], color="0.2", linewidth=1.0)
         for place, each in zip(places, shown, strict=True):
             if each.relevance >= 0.05:
-                text = _ARROWS[each.direction] or str(each.best)
+                text = _ARROWS[each.direction] or literal(str(each.best))
                 axes.text(max(each.upper, each.relevance) + 0.03, place, text, va="center", fontsize=8, color="0.25")
         axes.set_xlim(0.0, 1.3)
         axes.set_xticks([0.0, 0.5, 1.0], ["0 %", "50 %", "100 %"])
-        axes.set_yticks(places, names if at == 0 else [""] * len(names))
+        axes.set_yticks(places, [literal(name) for name in names] if at == 0 else [""] * len(names))
         axes.set_title(f"hidden objective {objective.number}", fontsize=10)
     figure.supxlabel("share explained by the parameter alone", fontsize=9)
     return figure
@@ -120,8 +120,8 @@ def effect_curves(objectives: Sequence[Objective], most: int = 4) -> Figure:
                 x = np.arange(len(driver.values)) + 0.14 * (at - (len(objectives) - 1) / 2)
                 spread = np.array([driver.effect - driver.effect_lower, driver.effect_upper - driver.effect])
                 axes.errorbar(x, driver.effect, np.maximum(spread, 0.0), fmt="o", color=colour, capsize=3, markersize=5)
-                axes.set_xticks(range(len(driver.values)), [str(value) for value in driver.values], fontsize=8)
-        axes.set_xlabel(name)
+                axes.set_xticks(range(len(driver.values)), [literal(str(value)) for value in driver.values], fontsize=8)
+        axes.set_xlabel(literal(name))
     low, high = np.min([axes.get_ylim() for axes in panels]), np.max([axes.get_ylim() for axes in panels])
     for axes in panels:
         axes.set_ylim(low, high)

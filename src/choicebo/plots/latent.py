@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from choicebo.errors import InvalidInputError
-from choicebo.plots.figure import PALETTE, Array, Units, in_units, new_figure
+from choicebo.plots.figure import PALETTE, Array, Units, in_units, literal, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,7 +64,7 @@ def draw_latent(
     shown = posterior.options[:, column]
     inside = shown[(shown >= x_range[0]) & (shown <= x_range[1])]
     draw_bands(axes, in_units(along, x_of_unit), mean, lower, upper, names, in_units(inside, x_of_unit))
-    axes.set_xlabel(input_name)
+    axes.set_xlabel(literal(input_name))
 
 
 def draw_bands(
@@ -81,7 +81,7 @@ def draw_bands(
     for place, (middle, low, high, name) in enumerate(each):
         colour = PALETTE[place % len(PALETTE)]
         axes.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0)
-        axes.plot(x, middle, color=colour, linewidth=1.8, label=name)
+        axes.plot(x, middle, color=colour, linewidth=1.8, label=literal(name))
     # In the axes' own height, so that the ticks stay at the bottom whatever the functions do.
     axes.plot(
         options,

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -17,12 +17,24 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.segment import Segment
 from rich.text import Text
+
+from choicebo.formatting import printable
 
 _WIDTH_OF_A_FILE = 110
 
 
-def results() -> Console:
+class PlainTextConsole(Console):
+    """A console that no text can command: what a catalogue, a name or an error brings along is shown, never obeyed."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        """The segments of something printed; control codes of the console itself stay."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=printable(segment.text))
+
+
+def results() -> PlainTextConsole:
     """The console of stdout: wide enough for the tables, since a number that is cut off is worse than a wrapped line."""
     console = _console(stderr=False)
     console.width = max(console.width, _WIDTH_OF_A_FILE)
@@ -39,13 +51,13 @@ def draws_blocks(console: Console) -> bool:
     return (console.encoding or "").lower().startswith("utf")
 
 
-def notes() -> Console:
+def notes() -> PlainTextConsole:
     """The console of stderr."""
     return _console(stderr=True)
 
 
-def _console(stderr: bool) -> Console:
-    console = Console(stderr=stderr)
+def _console(stderr: bool) -> PlainTextConsole:
+    console = PlainTextConsole(stderr=stderr)
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = _WIDTH_OF_A_FILE
     return console
@@ -112,7 +124,12 @@ def answer_progress(total: int) -> Iterator[tuple[Callable[[str, float], None], 
 
 def print_json(content: Any) -> None:
     """Print data for another program on stdout: indented, and never wrapped."""
-    print(json.dumps(content, indent=2, ensure_ascii=False), flush=True)  # noqa: T201
+    print_line(json.dumps(content, indent=2, ensure_ascii=False))
+
+
+def print_line(text: str) -> None:
+    """Print a text on stdout without any layout."""
+    print(printable(text), flush=True)  # noqa: T201
 
 
 def note(message: str) -> None:

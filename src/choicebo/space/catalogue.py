@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,13 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from choicebo.errors import SpaceError
+from choicebo.formatting import as_given
 from choicebo.space import sampling
 from choicebo.space.features import choose_features
 from choicebo.space.points import as_cube, point_keys
 from choicebo.space.searchable import Bools, Column, Floats, Option
 from choicebo.space.serialisation import VERSION, check_record
 from choicebo.space.table import Row, Table, read_table
-from choicebo.space.values import as_count, plain, suggestion
+from choicebo.space.values import MOST_LISTED, as_count, as_generator, plain, suggestion
 
 Key = str | int
 # Bounds the memory of one block of distances: about 64 MB.
@@ -92,8 +94,8 @@ class Catalogue:
         return len(self.rows)
 
     def __repr__(self) -> str:
-        used = ", ".join(dict.fromkeys(column.parameter for column in self.columns))
-        return f"Catalogue({len(self)} row{'s' if len(self) > 1 else ''}, key={self.key!r}, features: {used})"
+        rows = f"{len(self)} row{'s' if len(self) > 1 else ''}"
+        return f"Catalogue({rows}, key={self.key!r}, features: {', '.join(self._used)})"
 
     @cached_property
     def keys(self) -> tuple[Key, ...]:
@@ -129,6 +131,8 @@ class Catalogue:
         >>> Catalogue([{"sku": 7, "price": 3}, {"sku": 8, "price": 5}]).parse("8")
         {'sku': 8, 'price': 5}
         """
+        if not isinstance(text, str):
+            raise SpaceError(f"The key is {as_given(text)}: give it as text.")
         return self.validate(next((key for key in self.keys if str(key) == text), text))
 
     def contains(self, option: Mapping[str, object] | Key) -> bool:
@@ -141,7 +145,7 @@ class Catalogue:
 
     def encode(self, options: Sequence[Mapping[str, object] | Key]) -> Floats:
         """Cube points (n, dim) of rows, each given by its key or as a dict that holds its key."""
-        if isinstance(options, (str, Mapping)):
+        if isinstance(options, (str, Mapping)) or not isinstance(options, Iterable):
             raise SpaceError("encode() takes a list of rows or keys: give one as [row].")
         return self.X[np.array([self._index(option) for option in options], dtype=np.int64)]
 
@@ -179,7 +183,7 @@ class Catalogue:
         """``n`` different random rows, as cube points (n, dim)."""
         if as_count(n, "n") > len(self):
             raise SpaceError(f"The catalogue has {len(self)} rows and n is {n}: give at most {len(self)}.")
-        return self.X[np.random.default_rng(seed).permutation(len(self))[:n]]
+        return self.X[as_generator(seed).permutation(len(self))[:n]]
 
     def sobol(self, n: int, seed: int = 0, skip: int = 0) -> Floats:
         """Rows ``skip`` to ``skip + n`` of a space-filling order, as cube points (n, dim).
@@ -188,13 +192,13 @@ class Catalogue:
         order starts again.
         """
         skip = as_count(skip, "skip")
-        total = as_count(n, "n") + skip
+        total = as_count(as_count(n, "n") + skip, "n + skip")
         order = sampling.sobol_order(self.X, min(total, len(self)), seed)
         return self.X[order[np.arange(skip, total) % len(self)]]
 
     def enumerate(self, limit: int = 10_000) -> Floats:
         """All rows as cube points (n, dim), if there are at most ``limit``."""
-        if len(self) > limit:
+        if len(self) > as_count(limit, "limit", MOST_LISTED):
             raise SpaceError(
                 f"The catalogue has {len(self)} rows, above the limit of {limit}: use sample() or sobol()."
             )
@@ -228,6 +232,11 @@ class Catalogue:
         return dict(reversed(list(numbered)))
 
     @cached_property
+    def _used(self) -> tuple[str, ...]:
+        """The columns that are features."""
+        return tuple(dict.fromkeys(column.parameter for column in self.columns))
+
+    @cached_property
     def _number(self) -> dict[Key, int]:
         return {key: index for index, key in enumerate(self.keys)}
 
@@ -235,32 +244,39 @@ class Catalogue:
         row = option if isinstance(option, Mapping) else {self.key: option}
         key = plain(row.get(self.key))
         if isinstance(key, bool) or not isinstance(key, (str, int)) or key not in self._number:
-            near = suggestion(str(key), map(str, self.keys))
-            raise SpaceError(f"There is no row with {self.key} = {key!r} in the catalogue. {near}")
+            near = suggestion(key, map(str, self.keys))
+            raise SpaceError(f"There is no row with {self.key} = {as_given(key)} in the catalogue. {near}")
         kept = self.rows[self._number[key]]
-        for column in self.columns if len(row) > 1 else ():
-            there = kept[column.parameter]
-            given = plain(row.get(column.parameter, there))
-            if given != there:
-                name = column.parameter
-                raise SpaceError(f"The row {key!r} has {name!r} = {there!r} in the catalogue, not {given!r}.")
+        for name in self._used if len(row) > 1 else ():
+            there = kept[name]
+            given = plain(row.get(name, there))
+            if type(given) not in (bool, int, float, str) or given != there:
+                raise SpaceError(
+                    f"The row {as_given(key)} has {as_given(name)} = {as_given(there)} in the catalogue, not {as_given(given)}."
+                )
         return self._number[key]
 
 
 def _check_columns(table: Table, roles: Mapping[str, str | None], features: Sequence[str] | None) -> None:
-    if isinstance(features, str):
-        raise SpaceError(f"features is {features!r}: give a list of column names.")
-    asked = [(role, name) for role, name in roles.items() if name is not None]
-    for role, name in [*asked, *(("features", name) for name in features or ())]:
-        if name not in table.columns:
-            near = suggestion(str(name), table.columns)
-            raise SpaceError(f"{role} names the column {name!r}, which the catalogue does not have. {near}")
-    for name in features or ():
-        if name in roles.values() or list(features or ()).count(name) > 1:
-            raise SpaceError(f"features names {name!r}, which is the key, label or image, or is named twice.")
+    if features is not None and (
+        isinstance(features, (str, bytes, Mapping)) or not isinstance(features, (Sequence, np.ndarray))
+    ):
+        raise SpaceError(f"features is {as_given(features)}: give a list of column names.")
+    asked = [(role, name) for role, name in roles.items() if name is not None or role == "key"]
+    wanted = () if features is None else tuple(features)
+    known = set(table.columns)
+    for role, name in [*asked, *(("features", name) for name in wanted)]:
+        if not isinstance(name, str) or name not in known:
+            near = suggestion(name, table.columns)
+            raise SpaceError(f"{role} names the column {as_given(name)}, which the catalogue does not have. {near}")
+    for name, times in Counter(wanted).items():
+        if name in roles.values() or times > 1:
+            raise SpaceError(f"features names {as_given(name)}, which is the key, label or image, or is named twice.")
     for role, name in asked:
-        if all(row[name] is None for row in table.rows):
-            raise SpaceError(f"The {role} column {name!r} is empty in every row: fill it in, or choose another.")
+        if all(row[str(name)] is None for row in table.rows):
+            raise SpaceError(
+                f"The {role} column {as_given(name)} is empty in every row: fill it in, or choose another."
+            )
 
 
 def _check_keys(table: Table, key: str) -> None:
@@ -268,12 +284,14 @@ def _check_keys(table: Table, key: str) -> None:
     for index, row in enumerate(table.rows):
         value = row[key]
         if value is None:
-            raise SpaceError(f"{table.place(index)} has no value in the key column {key!r}: give each row a key.")
+            raise SpaceError(
+                f"{table.place(index)} has no value in the key column {as_given(key)}: give each row a key."
+            )
         if isinstance(value, bool) or not isinstance(value, (str, int)):
-            raise SpaceError(f"{table.place(index)} has the key {value!r}: give a text or a whole number.")
+            raise SpaceError(f"{table.place(index)} has the key {as_given(value)}: give a text or a whole number.")
         if value in seen:
             raise SpaceError(
-                f"{table.place(index)} repeats the key {value!r} of {table.place(seen[value]).lower()}: "
+                f"{table.place(index)} repeats the key {as_given(value)} of {table.place(seen[value]).lower()}: "
                 "keys must differ."
             )
         seen[value] = index

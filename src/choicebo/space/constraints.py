@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from choicebo.errors import SpaceError
+from choicebo.formatting import as_given
 from choicebo.space.expression import identifier, names, parse
 from choicebo.space.parameters import Fixed, Parameter
 from choicebo.space.searchable import Bools
@@ -38,7 +39,7 @@ class Constraint:
 
     def __post_init__(self) -> None:
         if not isinstance(self.text, str) or not self.text.strip():
-            raise SpaceError(f"A constraint is {self.text!r}: give a text such as 'a + b <= 3'.")
+            raise SpaceError(f"A constraint is {as_given(self.text)}: give a text such as 'a + b <= 3'.")
         # One line keeps the caret of an error under its spot.
         text = "".join(" " if letter.isspace() else letter for letter in self.text.strip())
         object.__setattr__(self, "text", text)
@@ -72,6 +73,10 @@ class Constraint:
         """
         symbols = {}
         for parameter in parameters:
+            if not isinstance(parameter, (Parameter, Fixed)):
+                raise SpaceError(
+                    f"A parameter is {as_given(parameter)}: give a Real, Integer, Ordinal, Categorical or Fixed."
+                )
             values = (parameter.value,) if isinstance(parameter, Fixed) else getattr(parameter, "values", ())
             sort = Symbol("number") if parameter.numeric else Symbol("label", values)
             symbols[identifier(parameter.name)] = sort
@@ -83,9 +88,16 @@ class Constraint:
         >>> Constraint("a*b >= 3").mask({"a": [1, 2, 3], "b": [2, 2, 1]}).tolist()
         [False, True, True]
         """
+        if not isinstance(columns, Mapping) or not all(isinstance(name, str) for name in columns):
+            raise SpaceError(f"The columns of constraint {as_given(self.text)} are no dict of names and values.")
         arrays, symbols = {}, {}
         for name, column in columns.items():
-            array = np.asarray(column)
+            try:
+                array = np.asarray(column)
+            except (ValueError, RecursionError):
+                array = np.empty(())
+            if array.ndim != 1:
+                raise SpaceError(f"The column {as_given(name)} is {as_given(column)}: give a list of values.")
             number = array.dtype.kind in "iuf"
             word = identifier(name)
             symbols[word] = Symbol("number" if number else "label")
@@ -93,12 +105,14 @@ class Constraint:
         check_sorts(self.text, self._tree, symbols)
         lengths = {len(arrays[name]) for name in self.names}
         if len(lengths) != 1:
-            raise SpaceError(f"The columns of constraint {self.text!r} differ in length: {sorted(lengths)}.")
+            raise SpaceError(f"The columns of constraint {as_given(self.text)} differ in length: {sorted(lengths)}.")
         result: NDArray[np.bool_] = truth(self._tree, arrays) == 1.0
         return result
 
     def holds(self, option: Mapping[str, object]) -> bool:
         """Whether one option, a dict of values by name, satisfies it."""
+        if not isinstance(option, Mapping):
+            raise SpaceError(f"An option is {as_given(option)}: give a dict with a value for each name.")
         return bool(self.mask({name: [plain(value)] for name, value in option.items()})[0])
 
 
@@ -127,5 +141,5 @@ def nothing_feasible(texts: Sequence[str], satisfied: Sequence[Bools], exhaustiv
             return SpaceError(
                 f"{opening} all constraints: {one!r} and {other!r} contradict each other. Relax one of them."
             )
-    shares = ", ".join(f"{text!r} {np.mean(mask):.2%}" for text, mask in zip(texts, satisfied, strict=True))
+    shares = ", ".join(f"{as_given(text)} {np.mean(mask):.2%}" for text, mask in zip(texts, satisfied, strict=True))
     return SpaceError(f"{opening} all constraints together. Alone they are satisfied by: {shares}. Relax one of them.")

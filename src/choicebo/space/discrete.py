@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from choicebo.errors import SpaceError
+from choicebo.formatting import as_given
 from choicebo.space.parameters import Block, Floats, Parameter
 from choicebo.space.ranks import rank_to_unit, unit_to_rank
 from choicebo.space.searchable import Column
-from choicebo.space.values import Value, as_text, as_value, plain, read_value, suggestion
+from choicebo.space.values import Value, as_text, as_value, check_width, plain, read_value, suggestion
 
 ONE_HOT = 1.0 / math.sqrt(2.0)
 """The value of a one-hot column that is on. Two categories are then at distance 1, as far apart as the two
@@ -54,9 +56,10 @@ class Discrete(Parameter):
     def __init__(self, name: str, values: Iterable[Value]) -> None:
         name = as_text(name, "The name of a parameter")
         if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
-            raise SpaceError(f"The values of {name!r} are {values!r}: give a list of values.")
+            raise SpaceError(f"The values of {name!r} are {as_given(values)}: give a list of values.")
         listed = tuple(as_value(value, f"A value of {name!r}") for value in values)
-        twice = [value for place, value in enumerate(listed) if value in listed[:place]]
+        repeated = {value for value, times in Counter(listed).items() if times > 1}
+        twice = [value for value in reversed(listed) if value in repeated]
         if twice:
             raise SpaceError(f"The values of {name!r} hold {twice[0]!r} twice: leave one out.")
         if not listed:
@@ -102,7 +105,7 @@ class Discrete(Parameter):
                 return listed
         near = suggestion(given, map(str, self.values)) if isinstance(given, str) else ""
         accepted = ", ".join(map(repr, self.values[:12])) + (", ..." if len(self.values) > 12 else "")
-        raise SpaceError(f"{self.name!r} is {given!r}: accepted are {accepted}. {near}".rstrip())
+        raise SpaceError(f"{self.name!r} is {as_given(given)}: accepted are {accepted}. {near}".rstrip())
 
     def parse(self, text: str) -> Value:
         """The listed value that a person wrote.
@@ -170,6 +173,10 @@ class Categorical(Discrete):
     name: str
     values: tuple[Value, ...]
     kind: ClassVar[str] = "categorical"
+
+    def __init__(self, name: str, values: Iterable[Value]) -> None:
+        super().__init__(name, values)
+        check_width(len(self.values), f"parameter {self.name!r}")
 
     @property
     def columns(self) -> tuple[Column, ...]:

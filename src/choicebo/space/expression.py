@@ -13,6 +13,7 @@ import unicodedata
 import warnings
 
 from choicebo.errors import SpaceError
+from choicebo.formatting import as_given
 from choicebo.space.values import suggestion
 
 # A person's constraint is far below these; a hostile text is stopped before it costs anything.
@@ -172,7 +173,7 @@ class _Whitelist:
 
     def _constant(self, node: ast.Constant, value: object) -> list[ast.expr]:
         if not isinstance(value, (bool, int, float, str)):
-            raise at(self.text, node, f"{value!r} is not accepted.", "Give a number or a quoted text.")
+            raise at(self.text, node, f"{as_given(value)} is not accepted.", "Give a number or a quoted text.")
         if not isinstance(value, str) and not (abs(value) < 1e300 and math.isfinite(value)):
             raise at(self.text, node, "this number is too large.", "Accepted are numbers below 1e300.")
         return []

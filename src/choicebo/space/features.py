@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from choicebo.errors import SpaceError
+from choicebo.formatting import as_given
 from choicebo.space.discrete import one_hot, one_hot_columns
 from choicebo.space.searchable import Column
 from choicebo.space.table import Cell, Table
+from choicebo.space.values import MOST_CELLS, MOST_COLUMNS, check_width
 
 Floats = NDArray[np.float64]
 
@@ -41,14 +43,25 @@ def choose_features(table: Table, special: Sequence[str], asked: Sequence[str] |
     {'vat': 'the same in every row'}
     """
     others = [name for name in table.columns if name not in special]
-    empty = [name for name in others if name not in (asked or ()) and all(row[name] is None for row in table.rows)]
+    named = frozenset(() if asked is None else asked)
+    empty = dict.fromkeys(name for name in others if name not in named and all(row[name] is None for row in table.rows))
     wanted = [name for name in others if name not in empty] if asked is None else list(asked)
     reasons = {name: why_dropped(table, name, asked is not None) for name in wanted}
     dropped = dict.fromkeys(empty, "empty in every row") | {name: why for name, why in reasons.items() if why}
-    encoded = [encode_feature(table, name) for name in wanted if name not in dropped]
+    encoded, cells = [], 0
+    for name in wanted:
+        if name not in dropped:
+            encoded.append(encode_feature(table, name))
+            cells += encoded[-1][0].size
+            if cells > 8 * MOST_CELLS:
+                raise SpaceError(
+                    f"The catalogue takes more than {8 * MOST_CELLS:,} numbers, rows times columns with one for each value "
+                    "of a text: leave out rows or columns."
+                )
     if not encoded:
-        notes = "; ".join(f"{name!r}: {why}" for name, why in dropped.items()) or "there is no other column"
+        notes = "; ".join(f"{as_given(name)}: {why}" for name, why in dropped.items()) or "there is no other column"
         raise SpaceError(f"The catalogue has no usable feature ({notes}): add a column in which rows differ.")
+    check_width(sum(len(columns) for _, columns in encoded), "catalogue")
     points = np.concatenate([block for block, _ in encoded], axis=1)
     points.flags.writeable = False
     columns = tuple(column for _, columns in encoded for column in columns)
@@ -66,13 +79,14 @@ def encode_feature(table: Table, name: str) -> tuple[Floats, tuple[Column, ...]]
         try:
             numbers = np.array(cells, dtype=np.float64)
         except OverflowError:
-            raise SpaceError(f"Column {name!r} holds a number that is too large: use another unit.") from None
+            raise SpaceError(f"Column {as_given(name)} holds a number that is too large: use another unit.") from None
         # Halved, so that the span of the largest floats does not overflow.
         least, most = numbers.min() / 2, numbers.max() / 2
         levels = len(np.unique(numbers))
         return ((numbers / 2 - least) / (most - least))[:, None], (Column(name, name, "discrete", levels),)
     # In an order of its own, so that the cube does not depend on which row comes first.
     values = sorted(set(cells), key=lambda cell: (str(cell).lower(), str(cell)))
+    check_width(len(values), f"column {name!r}")
     code = {value: place for place, value in enumerate(values)}
     codes = np.array([code[cell] for cell in cells], dtype=np.int64)
     return one_hot(codes, len(values)), one_hot_columns(name, values)
@@ -89,6 +103,8 @@ def why_dropped(table: Table, name: str, asked_for: bool) -> str:
     different = len(set(cells))
     if different == 1:
         return "the same in every row"
+    if sort == "text" and different > MOST_COLUMNS and not asked_for:
+        return f"more than {MOST_COLUMNS:,} different texts"
     if sort == "text" and different == len(cells) >= _DESCRIPTION_ROWS and not asked_for:
         return "a text of its own in every row, which tells no likeness; name it in features to use it"
     return ""
@@ -100,7 +116,7 @@ def column_cells(table: Table, name: str) -> list[Cell]:
     for index, cell in enumerate(cells):
         if cell is None:
             raise SpaceError(
-                f"{table.place(index)} has no value in column {name!r}: fill it in, or list the columns "
+                f"{table.place(index)} has no value in column {as_given(name)}: fill it in, or list the columns "
                 "to use in features."
             )
     return cells
@@ -113,7 +129,7 @@ def _sort(table: Table, name: str, cells: Sequence[Cell]) -> Literal["number", "
     for index, sort in enumerate(sorts):
         if sort != sorts[0]:
             raise SpaceError(
-                f"Column {name!r} mixes sorts: {table.place(0)} has {cells[0]!r}, {table.place(index)} has "
-                f"{cells[index]!r}. Give all as numbers, all as texts, or all as true/false."
+                f"Column {as_given(name)} mixes sorts: {table.place(0)} has {as_given(cells[0])}, {table.place(index)} has "
+                f"{as_given(cells[index])}. Give all as numbers, all as texts, or all as true/false."
             )
     return sorts[0]

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from choicebo.errors import SpaceError
+from choicebo.formatting import as_given
 from choicebo.space.parameters import Block, Parameter
 from choicebo.space.ranks import log_to_unit, rank_to_unit, unit_to_log, unit_to_rank
 from choicebo.space.scale import Scale
@@ -53,7 +54,7 @@ class Numeric(Parameter):
         """Store checked bounds, after the rules that both kinds share."""
         name = as_text(self.name, "The name of a parameter")
         log = as_flag(self.log, f"log of {name!r}")
-        unit = self.unit if self.unit == "" else as_text(self.unit, f"The unit of {name!r}")
+        unit = "" if isinstance(self.unit, str) and not self.unit else as_text(self.unit, f"The unit of {name!r}")
         if low == high:
             raise SpaceError(f"{name!r} has low = high = {low!r}: use Fixed({name!r}, {low!r}) if it does not vary.")
         if low > high:
@@ -67,7 +68,7 @@ class Numeric(Parameter):
         if not self.low <= given <= self.high:
             unit = f" {self.unit}" if self.unit else ""
             accepted = f"accepted is {self.low:.12g} to {self.high:.12g}{unit}"
-            raise SpaceError(f"{self.name!r} is {given!r}: {accepted}.")
+            raise SpaceError(f"{self.name!r} is {as_given(given)}: {accepted}.")
 
 
 @dataclass(frozen=True, repr=False)
@@ -86,8 +87,8 @@ class Real(Numeric):
     kind: ClassVar[str] = "real"
 
     def __post_init__(self) -> None:
-        low = float(as_number(self.low, f"low of {self.name!r}")) + 0.0
-        high = float(as_number(self.high, f"high of {self.name!r}")) + 0.0
+        low = float(as_number(self.low, f"low of {as_given(self.name)}")) + 0.0
+        high = float(as_number(self.high, f"high of {as_given(self.name)}")) + 0.0
         self._settle(low, high)
         if not 1e-100 <= high - low <= 1e100:
             raise SpaceError(f"{self.name!r} spans {high - low:.3g}: use a unit in which it is 1e-100 to 1e100.")
@@ -115,7 +116,7 @@ class Real(Numeric):
         """The value as a float inside the range."""
         if type(value) is float and self.low <= value <= self.high:  # by far the most frequent case
             return value
-        given = float(as_number(value, f"{self.name!r}"))
+        given = float(as_number(value, repr(self.name)))
         self._refuse_outside(given)
         return given
 
@@ -148,9 +149,10 @@ class Integer(Numeric):
     kind: ClassVar[str] = "integer"
 
     def __post_init__(self) -> None:
-        low = as_whole(self.low, f"low of {self.name!r}")
-        high = as_whole(self.high, f"high of {self.name!r}")
-        largest, power = (_LARGEST_LOG, 40) if self.log else (_LARGEST, 50)
+        low = as_whole(self.low, f"low of {as_given(self.name)}")
+        high = as_whole(self.high, f"high of {as_given(self.name)}")
+        log = as_flag(self.log, f"log of {as_given(self.name)}")
+        largest, power = (_LARGEST_LOG, 40) if log else (_LARGEST, 50)
         if max(abs(low), abs(high)) > largest:
             raise SpaceError(f"{self.name!r} goes beyond 2**{power}: use Real, or count in a larger unit.")
         self._settle(low, high)
@@ -169,7 +171,7 @@ class Integer(Numeric):
         """The value as an int inside the range."""
         if type(value) is int and self.low <= value <= self.high:  # by far the most frequent case
             return value
-        given = as_whole(value, f"{self.name!r}")
+        given = as_whole(value, repr(self.name))
         self._refuse_outside(given)
         return given
 

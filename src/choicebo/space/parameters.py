@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from choicebo.errors import SpaceError
+from choicebo.formatting import as_given
 from choicebo.space.expression import identifier
 from choicebo.space.searchable import Column
 from choicebo.space.values import Value, as_text, as_value
@@ -99,7 +101,7 @@ class Fixed:
     def __post_init__(self) -> None:
         name = as_text(self.name, "The name of a fixed parameter")
         object.__setattr__(self, "name", name)
-        object.__setattr__(self, "value", as_value(self.value, f"The value of {name!r}"))
+        object.__setattr__(self, "value", as_value(self.value, f"The value of {as_given(name)}"))
 
     def __repr__(self) -> str:
         return f"Fixed({self.name!r}, {self.value!r})"
@@ -130,12 +132,18 @@ def split(
     >>> split([Real("x", 0, 1), Integer("k", 1, 3)], {"k": 2})
     ((Real('x', 0.0, 1.0),), (Fixed('k', 2),))
     """
-    if isinstance(parameters, (Parameter, Fixed)) or not isinstance(fixed, Mapping):
+    if (
+        isinstance(parameters, (Parameter, Fixed, str, Mapping))
+        or not isinstance(parameters, Iterable)
+        or not isinstance(fixed, Mapping)
+    ):
         raise SpaceError("A space takes a list of parameters, and fixed values as a dict: fixed={'oven': 'gas'}.")
     given = list(parameters)
     for parameter in given:
         if not isinstance(parameter, (Parameter, Fixed)):
-            raise SpaceError(f"A parameter is {parameter!r}: give a Real, Integer, Ordinal, Categorical or Fixed.")
+            raise SpaceError(
+                f"A parameter is {as_given(parameter)}: give a Real, Integer, Ordinal, Categorical or Fixed."
+            )
     varying = {parameter.name: parameter for parameter in given if isinstance(parameter, Parameter)}
     held = [parameter for parameter in given if isinstance(parameter, Fixed)]
     for name, value in fixed.items():
@@ -151,12 +159,12 @@ def split(
 
 def _check_names(names: Sequence[str]) -> None:
     spelling: dict[str, str] = {}
-    for name in names:
+    for name, times in Counter(names).items():
         word = identifier(name)
         other = spelling.setdefault(word, name)
-        if names.count(name) > 1:
-            raise SpaceError(f"The name {name!r} is used twice: rename one of the two parameters.")
+        if times > 1:
+            raise SpaceError(f"The name {as_given(name)} is used twice: rename one of the two parameters.")
         if other != name:
             raise SpaceError(
-                f"{other!r} and {name!r} would both be called {word!r} in constraints: rename one of them."
+                f"{other!r} and {as_given(name)} would both be called {word!r} in constraints: rename one of them."
             )

@@ -21,7 +21,7 @@ def as_cube(points: object, dim: int) -> Floats:
     """
     try:
         array = np.asarray(points, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError, RecursionError):
         raise SpaceError(f"Cube points must be an array of numbers with {dim} columns.") from None
     if array.shape == (0,):
         return np.empty((0, dim))

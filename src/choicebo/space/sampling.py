@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from choicebo.errors import SpaceError
 from choicebo.space.points import distinct as distinct_points
+from choicebo.space.points import point_keys
+from choicebo.space.values import MOST_CELLS, MOST_POINTS, as_generator
 
 Floats = NDArray[np.float64]
 Draw = Callable[[Floats], Floats]
 """Maps uniform quantiles (n, parameters) to the feasible ones among their cube points."""
 
-MOST_DRAWS = 2**21
+MOST_DRAWS = MOST_POINTS
 _LARGEST_BATCH = 2**15
 
 
@@ -37,7 +39,7 @@ def sobol(draw: Draw, parameters: int, n: int, seed: int, everything: Floats | N
     """
     from scipy.stats import qmc
 
-    engine = qmc.Sobol(parameters, scramble=True, seed=np.random.default_rng(seed))
+    engine = qmc.Sobol(parameters, scramble=True, seed=as_generator(seed))
     if everything is None:
         return _collect(lambda size: draw(engine.random(size)), n, distinct=True)
     order = draw(engine.random(max(64, 2 ** (4 * len(everything)).bit_length())))
@@ -53,7 +55,7 @@ def sobol_order(points: Floats, n: int, seed: int) -> NDArray[np.int64]:
     """
     from scipy.stats import qmc
 
-    engine = qmc.Sobol(points.shape[1], scramble=True, seed=np.random.default_rng(seed))
+    engine = qmc.Sobol(points.shape[1], scramble=True, seed=as_generator(seed))
     targets = engine.random(2 ** max(n - 1, 0).bit_length())[:n]
     taken = np.zeros(len(points))
     order = np.empty(n, dtype=np.int64)
@@ -76,27 +78,27 @@ def squared_distance(left: Floats, right: Floats) -> Floats:
     return total
 
 
-def _batches() -> Iterator[int]:
-    # Powers of two keep the Sobol sequence balanced; doubling finds rare points without many small calls.
-    size, drawn = 64, 0
-    while drawn < MOST_DRAWS:
-        yield size
-        drawn += size
-        size = min(drawn, _LARGEST_BATCH)
-
-
 def _collect(draw: Callable[[int], Floats], n: int, distinct: bool = False) -> Floats:
-    found: Floats | None = None
-    drawn = 0
-    for size in _batches():
+    batches: list[Floats] = []
+    seen: set[bytes] = set()
+    count = drawn = 0
+    size = 64
+    while drawn < MOST_DRAWS:
         batch = draw(size)
         drawn += size
-        found = batch if found is None else np.concatenate([found, batch])
-        found = distinct_points(found)[0] if distinct else found
-        if len(found) >= n:
-            return found[:n]
+        # Powers of two keep the Sobol sequence balanced; doubling finds rare points without many small calls.
+        size = min(drawn, _LARGEST_BATCH, 2 ** max(6, (MOST_CELLS // batch.shape[1]).bit_length() - 1))
+        if distinct:
+            batch = distinct_points(batch)[0]
+            keys = point_keys(batch)
+            batch = batch[[key not in seen for key in keys]] if len(batch) else batch
+            seen.update(keys)
+        batches.append(batch)
+        count += len(batch)
+        if count >= n:
+            return np.concatenate(batches)[:n]
     raise SpaceError(
-        f"Only {0 if found is None else len(found)} of {drawn} points drawn are feasible and {n} are needed: "
+        f"Only {count} of {drawn} points drawn are feasible and {n} are needed: "
         "narrow the ranges to where the constraints hold, or replace a constraint that ties parameters "
         "together (a + b == 1) by leaving one of them out."
     )

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from choicebo.errors import SpaceError
+from choicebo.formatting import as_given
 from choicebo.space.discrete import Categorical, Ordinal
 from choicebo.space.numeric import Integer, Real
 from choicebo.space.parameters import Parameter
@@ -25,7 +26,9 @@ def check_record(record: Mapping[str, Any], kind: str, fields: Sequence[str]) ->
     if not isinstance(record, Mapping) or record.get("kind") != kind:
         raise SpaceError(f"The record is not a {kind}: give what to_dict() returned.")
     if record.get("version") != VERSION:
-        raise SpaceError(f"The record has version {record.get('version')!r}; accepted is {VERSION}: update choicebo.")
+        raise SpaceError(
+            f"The record has version {as_given(record.get('version'))}; accepted is {VERSION}: update choicebo."
+        )
     for field in fields:
         if field not in record:
             raise SpaceError(f"The record of a {kind} lacks {field!r}: give what to_dict() returned.")
@@ -38,28 +41,28 @@ def parameter_from_dict(record: Mapping[str, Any]) -> Parameter:
     Integer('minutes', 5, 40)
     """
     if not isinstance(record, Mapping):
-        raise SpaceError(f"A parameter is {record!r}: give a kind, a name, and the range or the values.")
+        raise SpaceError(f"A parameter is {as_given(record)}: give a kind, a name, and the range or the values.")
     given = dict(record)
-    called = repr(given["name"]) if "name" in given else "A parameter"
+    called = as_given(given["name"]) if "name" in given else "A parameter"
     if "kind" not in given:
         raise SpaceError(f"{called} lacks the key 'kind': accepted are {', '.join(map(repr, KINDS))}.")
-    kind = str(given.pop("kind"))
-    if kind not in KINDS:
-        raise SpaceError(f"{called} has the kind {kind!r}. {suggestion(kind, KINDS)}")
+    kind = given.pop("kind")
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise SpaceError(f"{called} has the kind {as_given(kind)}. {suggestion(kind, KINDS)}")
     fields = {field.name: field for field in dataclasses.fields(KINDS[kind])}  # type: ignore[arg-type]
     for key in given:
         if key not in fields:
-            raise SpaceError(f"{called} has the unknown key {key!r}. {suggestion(str(key), fields)}")
+            raise SpaceError(f"{called} has the unknown key {as_given(key)}. {suggestion(key, fields)}")
     for key, field in fields.items():
         if key not in given and field.default is dataclasses.MISSING:
-            raise SpaceError(f"{called} lacks the key {key!r}, which the kind {kind!r} needs: add it.")
+            raise SpaceError(f"{called} lacks the key {as_given(key)}, which the kind {as_given(kind)} needs: add it.")
     return KINDS[kind](**given)
 
 
 def parameters_from_list(records: object) -> list[Parameter]:
     """The parameters that their ``to_dict`` described; an error names the place in the list."""
     if not isinstance(records, Sequence) or isinstance(records, str):
-        raise SpaceError(f"The parameters are {records!r}: give a list of them.")
+        raise SpaceError(f"The parameters are {as_given(records)}: give a list of them.")
     found = []
     for number, record in enumerate(records, start=1):
         try:
@@ -80,6 +83,6 @@ def from_dict(record: Mapping[str, Any]) -> Space | Catalogue:
     from choicebo.space.space import Space
 
     kind = record.get("kind") if isinstance(record, Mapping) else None
-    if kind not in ("space", "catalogue"):
-        raise SpaceError(f"The record has the kind {kind!r}: accepted are 'space' and 'catalogue'.")
+    if not isinstance(kind, str) or kind not in ("space", "catalogue"):
+        raise SpaceError(f"The record has the kind {as_given(kind)}: accepted are 'space' and 'catalogue'.")
     return Space.from_dict(record) if kind == "space" else Catalogue.from_dict(record)

@@ -11,13 +11,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from choicebo.errors import SpaceError
+from choicebo.formatting import as_given
 from choicebo.space import sampling
 from choicebo.space.constraints import Constraint, nothing_feasible
 from choicebo.space.parameters import Fixed, Parameter, size, split
 from choicebo.space.points import as_cube
 from choicebo.space.searchable import Bools, Column, Floats, Option
 from choicebo.space.serialisation import VERSION, check_record, parameters_from_list
-from choicebo.space.values import Value, as_count, as_value, suggestion
+from choicebo.space.values import (
+    MOST_CELLS,
+    MOST_LISTED,
+    Value,
+    as_count,
+    as_generator,
+    as_value,
+    check_width,
+    suggestion,
+)
 
 # Up to this many options a space is looked at as a list.
 _SHORT = 2**14
@@ -53,17 +63,18 @@ class Space:
         constraints: Iterable[str | Constraint] = (),
         fixed: Mapping[str, Value] | None = None,
     ) -> None:
-        free, held = split(parameters, fixed or {})
+        free, held = split(parameters, {} if fixed is None else fixed)
         if isinstance(constraints, (str, Constraint)):
             constraints = [constraints]
         if not isinstance(constraints, Iterable):
-            raise SpaceError(f"The constraints are {constraints!r}: give a list of texts such as 'a + b <= 3'.")
+            raise SpaceError(f"The constraints are {as_given(constraints)}: give a list of texts such as 'a + b <= 3'.")
         rules = tuple(rule if isinstance(rule, Constraint) else Constraint(rule) for rule in constraints)
         for rule in rules:
             rule.check([*free, *held])
         object.__setattr__(self, "parameters", free)
         object.__setattr__(self, "constraints", rules)
         object.__setattr__(self, "fixed", held)
+        check_width(len(self.columns), "space")
         if rules:
             self._check_not_empty()
 
@@ -134,7 +145,7 @@ class Space:
 
     def encode(self, options: Sequence[Mapping[str, object]]) -> Floats:
         """Cube points (n, dim) of options; ``decode`` gives the same options back."""
-        if isinstance(options, Mapping):
+        if isinstance(options, (Mapping, str)) or not isinstance(options, Iterable):
             raise SpaceError("encode() takes a list of options: give one option as [option].")
         rows = [self._checked(option) for option in options]
         if not rows:
@@ -176,9 +187,9 @@ class Space:
 
     def sample(self, n: int, seed: int | np.random.Generator = 0) -> Floats:
         """``n`` independent feasible points (n, dim), all values of a parameter alike."""
-        rng = np.random.default_rng(seed)
+        rng = as_generator(seed)
         n = as_count(n, "n")
-        if self.size <= _SHORT:
+        if self._is_short:
             everything = self._everything
             return everything[rng.integers(len(everything), size=n)]
         return sampling.uniform(self._draw, len(self.parameters), n, rng)
@@ -194,8 +205,8 @@ class Space:
         True
         """
         skip = as_count(skip, "skip")
-        total = as_count(n, "n") + skip
-        everything = self._everything if self.size <= _SHORT else None
+        total = as_count(as_count(n, "n") + skip, "n + skip")
+        everything = self._everything if self._is_short else None
         return sampling.sobol(self._draw, len(self.parameters), total, seed, everything)[skip:]
 
     def enumerate(self, limit: int = 10_000) -> Floats:
@@ -205,10 +216,12 @@ class Space:
         >>> Space([Integer("a", 1, 3), Integer("b", 1, 3)], ["a < b"]).enumerate().tolist()
         [[0.0, 0.5], [0.0, 1.0], [0.5, 1.0]]
         """
-        if self.size > limit:
+        if self.size > as_count(limit, "limit", MOST_LISTED):
             raise SpaceError(f"The space has {self.size} options, above the limit of {limit}: use sample() or sobol().")
-        if self.size <= _SHORT:
+        if self._is_short:
             return self._everything.copy()
+        if self.size * self.dim > 8 * MOST_CELLS:
+            raise SpaceError(f"The space has {self.size} options of {self.dim} columns, too many to list: use sobol().")
         cube = self._combinations()
         return cube[self.feasible(cube)]
 
@@ -221,7 +234,7 @@ class Space:
         >>> Space([Real("x", 0, 1), Integer("k", 0, 4)]).neighbours([0.3, 0.5]).tolist()
         [[0.3, 0.25], [0.3, 0.75]]
         """
-        start = self.snap(np.asarray(point)[None, :])
+        start = self.snap([point])  # type: ignore[arg-type]
         found = [start[:0]]
         for parameter in self.parameters:
             block = self.blocks[parameter.name]
@@ -256,6 +269,11 @@ class Space:
         return cls(parameters_from_list(record["parameters"]), record["constraints"], record["fixed"])
 
     @cached_property
+    def _is_short(self) -> bool:
+        """Whether all options fit into one array."""
+        return self.size <= min(_SHORT, MOST_CELLS // self.dim)
+
+    @cached_property
     def _everything(self) -> Floats:
         cube = self._combinations()
         return cube[self.feasible(cube)]
@@ -274,11 +292,11 @@ class Space:
         return cube[self.feasible(cube)]
 
     def _check_not_empty(self) -> None:
-        exhaustive = self.size <= _SHORT
+        exhaustive = self._is_short
         rng = np.random.default_rng(0)
         count = len(self.parameters)
         # Nearly every space passes with the first few points; only a suspicious one pays for more.
-        probes = (self._place(rng.random((tries, count))) for tries in _PROBES)
+        probes = (self._place(rng.random((min(tries, MOST_CELLS // self.dim), count))) for tries in _PROBES)
         for cube in [self._combinations()] if exhaustive else probes:
             columns = self._columns(self._values(cube))
             satisfied = [rule.mask(columns) for rule in self.constraints]
@@ -299,21 +317,24 @@ class Space:
 
     def _checked(self, option: Mapping[str, object]) -> list[Value]:
         if not isinstance(option, Mapping):
-            raise SpaceError(f"An option is {option!r}: give a dict with a value for each of {', '.join(self.names)}.")
+            raise SpaceError(
+                f"An option is {as_given(option)}: give a dict with a value for each of {', '.join(self.names)}."
+            )
         if option.keys() != self.blocks.keys():
             self._check_keys(option)
         return [parameter.check(option[parameter.name]) for parameter in self.parameters]
 
     def _check_keys(self, option: Mapping[str, object]) -> None:
         """Refuse unknown and missing names, and other values of the fixed ones, which may be left out."""
+        known = set(self.names)
         for name in option:
-            if name not in self.names:
-                near = suggestion(str(name), self.names)
-                raise SpaceError(f"An option has the unknown name {name!r}. {near}")
+            if name not in known:
+                near = suggestion(name, self.names)
+                raise SpaceError(f"An option has the unknown name {as_given(name)}. {near}")
         missing = [repr(p.name) for p in self.parameters if p.name not in option]
         if missing:
             raise SpaceError(f"An option has no value for {', '.join(missing)}: give one for each name.")
         for held in self.fixed:
             given = as_value(option.get(held.name, held.value), repr(held.name))
             if given != held.value or isinstance(given, bool) != isinstance(held.value, bool):
-                raise SpaceError(f"{held.name!r} is {given!r}: it is fixed at {held.value!r}.")
+                raise SpaceError(f"{held.name!r} is {as_given(given)}: it is fixed at {held.value!r}.")

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import csv
 import math
+import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from choicebo.errors import SpaceError
-from choicebo.space.values import FLOAT, INT, Value, plain
+from choicebo.formatting import as_given
+from choicebo.space.values import FLOAT, INT, MOST_DIGITS, Value, plain
 
 Cell = Value | None
 Row = dict[str, Cell]
 
 _MISSING = ("", "NA", "N/A", "NaN", "nan")
 _TRUTH = {"true": True, "false": False}
+# Halves of characters, which neither a database nor a file takes.
+UNSTORABLE = re.compile(r"[\ud800-\udfff]")
 _USUAL_KEYS = ("sku", "key", "id", "code", "number", "article", "name")
 
 
@@ -51,7 +56,7 @@ def read_table(source: object) -> Table:
         return _from_dicts(source.to_dict("records"))
     if isinstance(source, Iterable) and not isinstance(source, (bytes, Mapping)):
         return _from_dicts(source)
-    raise SpaceError(f"The rows are {source!r}: give a list of dicts, the path of a CSV file or a data frame.")
+    raise SpaceError(f"The rows are {as_given(source)}: give a list of dicts, the path of a CSV file or a data frame.")
 
 
 def read_csv(path: Path) -> Table:
@@ -69,14 +74,16 @@ def read_csv(path: Path) -> Table:
         raise SpaceError(f"The catalogue {str(path)!r} cannot be read: {error.strerror or error}.") from None
     except UnicodeDecodeError:
         raise SpaceError(f"The catalogue {str(path)!r} is not UTF-8 text: save it as 'CSV UTF-8'.") from None
+    except ValueError:
+        raise SpaceError(f"The catalogue {as_given(str(path))} is not the path of a file.") from None
     except csv.Error as error:
         raise SpaceError(f"The catalogue {str(path)!r} is not a CSV file: {error}.") from None
     if not records:
         raise SpaceError(f"The catalogue {str(path)!r} is empty: its first line must name the columns.")
     header = [cell.strip() for cell in records[0][1]]
-    for name in header:
-        if not name or header.count(name) > 1:
-            problem = f"names the column {name!r} twice" if name else "has a column without a name"
+    for name, times in Counter(header).items():
+        if not name or times > 1:
+            problem = f"names the column {as_given(name)} twice" if name else "has a column without a name"
             raise SpaceError(f"The first line of {str(path)!r} {problem}: give each column its own name.")
     for line, record in records[1:]:
         if len(record) != len(header):
@@ -84,10 +91,12 @@ def read_csv(path: Path) -> Table:
                 f"Line {line} of {str(path)!r} has {len(record)} cells, the first line has {len(header)}: "
                 "put a cell that holds the separator in double quotes."
             )
-    cells = zip(*(record for _, record in records[1:]), strict=True)
-    columns = [_typed([cell.strip() for cell in column]) for column in cells]
-    rows = tuple(dict(zip(header, row, strict=True)) for row in zip(*columns, strict=True))
-    return Table(tuple(header), rows, tuple(line for line, _ in records[1:]))
+    columns = zip(*(record for _, record in records[1:]), strict=True)
+    typed = [_typed([cell.strip() for cell in column]) for column in columns]
+    table = Table(tuple(header), (), tuple(line for line, _ in records[1:]))
+    rows = (dict(zip(header, row, strict=True)) for row in zip(*typed, strict=True))
+    checked = ({name: _cell(cell, table.place(at), name) for name, cell in row.items()} for at, row in enumerate(rows))
+    return replace(table, rows=tuple(checked))
 
 
 def usual_key(columns: Sequence[str]) -> str:
@@ -107,7 +116,7 @@ def _separator(first_line: str) -> str:
 def _typed(cells: list[str]) -> list[Cell]:
     present = [cell for cell in cells if cell not in _MISSING]
     readers: list[tuple[Callable[[str], object], Callable[[str], Value]]] = [
-        (INT.fullmatch, int),
+        (lambda cell: INT.fullmatch(cell) and len(cell) <= MOST_DIGITS, int),
         (FLOAT.fullmatch, float),
         (lambda cell: cell.lower() in _TRUTH, lambda cell: _TRUTH[cell.lower()]),
         (lambda cell: True, str),
@@ -120,27 +129,33 @@ def _from_dicts(source: Iterable[Any]) -> Table:
     rows = []
     for index, given in enumerate(source):
         if not isinstance(given, Mapping):
-            raise SpaceError(f"Row {index + 1} is {given!r}: give a dict with a value for each column.")
+            raise SpaceError(f"Row {index + 1} is {as_given(given)}: give a dict with a value for each column.")
         for name in given:
-            if not isinstance(name, str) or not name.strip():
-                raise SpaceError(f"Row {index + 1} has the column name {name!r}: give a text.")
-        rows.append({name: _cell(value, index, name) for name, value in given.items()})
+            if not isinstance(name, str) or not name.strip() or UNSTORABLE.search(name):
+                raise SpaceError(f"Row {index + 1} has the column name {as_given(name)}: give a text.")
+        rows.append({name: _cell(value, f"Row {index + 1}", name) for name, value in given.items()})
     columns = tuple(dict.fromkeys(name for row in rows for name in row))
     return Table(columns, tuple({name: row.get(name) for name in columns} for row in rows))
 
 
-def _cell(value: object, index: int, name: str) -> Cell:
+def _cell(value: object, place: str, name: str) -> Cell:
     value = plain(value)
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return None
     if isinstance(value, float) and math.isnan(value):
         return None
     if isinstance(value, float) and math.isinf(value):
-        raise SpaceError(f"Row {index + 1} has {name!r} = {value!r}: give a finite number.")
+        raise SpaceError(f"{place} has {name!r} = {value!r}: give a finite number, in another unit if need be.")
     if isinstance(value, str):
+        if UNSTORABLE.search(value):
+            raise SpaceError(f"{place} has {name!r} = {as_given(value)}: leave out characters that cannot be stored.")
         return value.strip() or None
+    if isinstance(value, int) and abs(value) >= 10**MOST_DIGITS:
+        raise SpaceError(
+            f"{place} has {name!r} = {as_given(value)}, which is too large: give at most {MOST_DIGITS} digits."
+        )
     if isinstance(value, (bool, int, float)):
         return value
     raise SpaceError(
-        f"Row {index + 1} has {name!r} = {value!r}, a {type(value).__name__}: give a text, number or bool."
+        f"{place} has {name!r} = {as_given(value)}, a {type(value).__name__}: give a text, number or bool."
     )

@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from choicebo.formatting import as_given
 from choicebo.space.expression import at
 from choicebo.space.values import Value, suggestion
 
@@ -71,7 +72,7 @@ class _Sorts:
                 return "label" if isinstance(value, (str, bool)) else "number"
             case ast.Name(id=name):
                 if name not in self.symbols:
-                    raise at(self.text, node, f"unknown name {name!r}.", suggestion(name, self.symbols))
+                    raise at(self.text, node, f"unknown name {as_given(name)}.", suggestion(name, self.symbols))
                 return self.symbols[name].sort
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 return self._all([operand], "truth")
@@ -125,7 +126,7 @@ class _Sorts:
             values = self.symbols[name.id].values
             if values and constant.value not in values:
                 known = suggestion(str(constant.value), map(str, values))
-                raise at(self.text, constant, f"{name.id} is never {constant.value!r}.", known)
+                raise at(self.text, constant, f"{name.id} is never {as_given(constant.value)}.", known)
 
 
 def truth(tree: ast.expr, columns: Mapping[str, NDArray[Any]]) -> Any:

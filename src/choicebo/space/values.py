@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 import math
 import re
 import unicodedata
@@ -10,13 +11,27 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from choicebo.errors import SpaceError
+from choicebo.errors import InvalidInputError, SpaceError
+from choicebo.formatting import as_given
 
 Value = bool | int | float | str
+
+MOST_COLUMNS = 5_000
+"""Columns of the unit cube: no model learns from more, and Sobol sequences end at some four times as many."""
+MOST_CELLS = 2**24
+"""Numbers in one array of points, 128 MB: of wide points, fewer are drawn or listed at once."""
+MOST_LISTED = 2**24
+"""Options that are listed at once."""
+MOST_POINTS = 2**21
+"""As many points as are drawn at once."""
 
 # A leading zero, as in 007, marks a code and not a count.
 INT = re.compile(r"[+-]?(0|[1-9][0-9]*)", re.ASCII)
 FLOAT = re.compile(r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
+
+
+MOST_DIGITS = 300
+"""Of a whole number: a float holds no larger one, and Python does not write it out."""
 
 
 def plain(value: object) -> object:
@@ -36,11 +51,11 @@ def as_text(value: object, what: str) -> str:
     """
     value = plain(value)
     if not isinstance(value, str) or not value.strip():
-        raise SpaceError(f"{what} is {value!r}: give a text that is not empty.")
+        raise SpaceError(f"{what} is {as_given(value)}: give a text that is not empty.")
     if any(unicodedata.category(letter) in ("Cc", "Cs") for letter in value):
-        raise SpaceError(f"{what} is {value!r}: leave out line breaks and other control characters.")
+        raise SpaceError(f"{what} is {as_given(value)}: leave out line breaks and other control characters.")
     if value != value.strip():
-        raise SpaceError(f"{what} is {value!r}: remove the spaces around it.")
+        raise SpaceError(f"{what} is {as_given(value)}: remove the spaces around it.")
     return str(value)
 
 
@@ -52,11 +67,11 @@ def as_number(value: object, what: str) -> int | float:
     """
     value = plain(value)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise SpaceError(f"{what} is {value!r}: give a number.")
+        raise SpaceError(f"{what} is {as_given(value)}: give a number.")
     if isinstance(value, float) and not math.isfinite(value):
-        raise SpaceError(f"{what} is {value!r}: give a finite number.")
+        raise SpaceError(f"{what} is {as_given(value)}: give a finite number.")
     if abs(value) > 1e300:
-        raise SpaceError(f"{what} is {value!r}: give a number below 1e300, in another unit if need be.")
+        raise SpaceError(f"{what} is {as_given(value)}: give a number below 1e300, in another unit if need be.")
     return value
 
 
@@ -68,7 +83,7 @@ def as_whole(value: object, what: str) -> int:
     """
     given = as_number(value, what)
     if given != int(given):
-        raise SpaceError(f"{what} is {given!r}: give a whole number.")
+        raise SpaceError(f"{what} is {as_given(given)}: give a whole number.")
     return int(given)
 
 
@@ -85,7 +100,7 @@ def as_value(value: object, what: str) -> Value:
         return as_text(value, what)
     if isinstance(value, (int, float)):
         return as_number(value, what)
-    raise SpaceError(f"{what} is {value!r}: give a text, a number, true or false.")
+    raise SpaceError(f"{what} is {as_given(value)}: give a text, a number, true or false.")
 
 
 def as_flag(value: object, what: str) -> bool:
@@ -96,7 +111,7 @@ def as_flag(value: object, what: str) -> bool:
     """
     value = plain(value)
     if not isinstance(value, bool):
-        raise SpaceError(f"{what} is {value!r}: give True or False.")
+        raise SpaceError(f"{what} is {as_given(value)}: give True or False.")
     return value
 
 
@@ -106,13 +121,15 @@ def read_number(text: str, what: str) -> int | float:
     >>> read_number("12", "low"), read_number("0,5", "low")
     (12, 0.5)
     """
+    if not isinstance(text, str):
+        raise SpaceError(f"{what} is {as_given(text)}: give a number as text.")
     given = text.strip().replace(",", ".")
     for convert in (int, float):
         try:
             return convert(given)
         except ValueError:
             continue
-    raise SpaceError(f"{what} is {repr(text) if given else 'empty'}: give a number.")
+    raise SpaceError(f"{what} is {as_given(text) if given else 'empty'}: give a number.")
 
 
 def read_value(text: str) -> int | float | str:
@@ -121,7 +138,9 @@ def read_value(text: str) -> int | float | str:
     >>> read_value("12"), read_value("rye"), read_value("007")
     (12, 'rye', '007')
     """
-    return int(text) if INT.fullmatch(text) else float(text) if FLOAT.fullmatch(text) else text
+    if INT.fullmatch(text) and len(text) <= MOST_DIGITS:
+        return int(text)
+    return float(text) if FLOAT.fullmatch(text) else text
 
 
 def read_values(text: str) -> list[int | float] | list[str]:
@@ -135,27 +154,56 @@ def read_values(text: str) -> list[int | float] | list[str]:
     return numbers if len(numbers) == len(parts) else parts
 
 
-def suggestion(word: str, known: Iterable[str]) -> str:
+def check_width(columns: int, what: str) -> None:
+    """Refuse what takes more columns of the unit cube than can be learned from.
+
+    >>> check_width(3, "space")
+    """
+    if columns > MOST_COLUMNS:
+        raise SpaceError(
+            f"The {what} takes {columns:,} columns, one for each number and for each value of a text: "
+            f"at most {MOST_COLUMNS:,} are accepted. Leave some out, or put values together."
+        )
+
+
+def suggestion(word: object, known: Iterable[str]) -> str:
     """A sentence with the closest known word, or with all of them when none is close.
 
     >>> suggestion("temperatur", ["temperature", "minutes"])
     "Did you mean 'temperature'?"
     """
     known = list(known)
-    close = difflib.get_close_matches(word, known, n=1)
-    if close:
-        return f"Did you mean {close[0]!r}?"
-    listed = ", ".join(repr(name) for name in known[:12]) + (", ..." if len(known) > 12 else "")
+    # Likeness is costly to tell: a long word is no slip of the pen, and nobody waits for thousands of comparisons.
+    if isinstance(word, str) and len(word) <= 100:
+        close = difflib.get_close_matches(word, itertools.islice(known, 1000), n=1)
+        if close:
+            return f"Did you mean {as_given(close[0])}?"
+    listed = ", ".join(as_given(name) for name in known[:12]) + (", ..." if len(known) > 12 else "")
     return f"Known are: {listed}."
 
 
-def as_count(n: object, what: str) -> int:
-    """``n`` as a number of points, at least 0.
+def as_count(n: object, what: str, most: int = MOST_POINTS) -> int:
+    """``n`` as a number of points, from 0 to ``most``.
 
     >>> as_count(3, "n")
     3
     """
     given = as_whole(n, what)
     if given < 0:
-        raise SpaceError(f"{what} is {given}: give 0 or more.")
+        raise SpaceError(f"{what} is {as_given(given)}: give 0 or more.")
+    if given > most:
+        raise SpaceError(f"{what} is {as_given(given)}: give at most {most:,}.")
     return given
+
+
+def as_generator(seed: object) -> np.random.Generator:
+    """A random generator from a seed; a generator is returned as it is.
+
+    >>> int(as_generator(0).integers(10))
+    8
+    """
+    parts = seed if isinstance(seed, (list, tuple)) else [seed]
+    whole = all(isinstance(part, (int, np.integer)) and not isinstance(part, bool) and part >= 0 for part in parts)
+    if not (parts and whole) and not isinstance(seed, (np.random.Generator, np.random.SeedSequence)):
+        raise InvalidInputError(f"seed is {as_given(seed)}: give a whole number of at least 0.")
+    return np.random.default_rng(seed)  # type: ignore[arg-type]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import reprlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -26,7 +25,9 @@ from pydantic import (
 )
 
 from choicebo.errors import ChoiceboError, InvalidInputError, SpaceError, StorageError, StudyError
+from choicebo.formatting import as_given
 from choicebo.space import Catalogue, Option, Space, from_dict
+from choicebo.space.table import UNSTORABLE
 from choicebo.space.values import as_text, suggestion
 from choicebo.study.tables import StudyRow
 
@@ -55,10 +56,10 @@ class Show:
     template: str | None = None
 
     def __post_init__(self) -> None:
-        if self.kind not in get_args(ShowKind):
-            raise SpaceError(f"Options are shown as {self.kind!r}. {suggestion(str(self.kind), get_args(ShowKind))}")
+        if not isinstance(self.kind, str) or self.kind not in get_args(ShowKind):
+            raise SpaceError(f"Options are shown as {as_given(self.kind)}. {suggestion(self.kind, get_args(ShowKind))}")
         if self.template is not None and (not isinstance(self.template, str) or not self.template.strip()):
-            raise SpaceError(f"A template is {self.template!r}: give a text that is not empty.")
+            raise SpaceError(f"A template is {as_given(self.template)}: give a text that is not empty.")
         if self.kind == "bars" and self.template:
             raise SpaceError("Bars take no template: choose the kind 'svg' or 'image', or leave the template out.")
         if self.kind == "svg" and not self.template:
@@ -88,7 +89,9 @@ def _space(given: object) -> Space | Catalogue:
 
 def _question(given: object) -> object:
     if not isinstance(given, str) or not given.strip():
-        raise SpaceError(f"The question is {given!r}: give a text that is not empty.")
+        raise SpaceError(f"The question is {as_given(given)}: give a text that is not empty.")
+    if UNSTORABLE.search(given):
+        raise SpaceError(f"The question is {as_given(given)}: leave out characters that cannot be stored.")
     return given
 
 
@@ -245,7 +248,7 @@ def _explained(error: ValidationError) -> ChoiceboError:
             known = Show.__dataclass_fields__ if place.startswith("show.") else StudyDefinition.model_fields
             return StudyError(f"The study has the unknown key {place!r}. {suggestion(str(first['loc'][-1]), known)}")
     return StudyError(
-        f"{place!r} of the study is {reprlib.repr(first['input'])}: {first['msg'].replace('Input should be', 'give')}."
+        f"{place!r} of the study is {as_given(first['input'])}: {first['msg'].replace('Input should be', 'give')}."
     )
 
 

@@ -66,7 +66,7 @@ class EventStore:
     def rater(self, given: str | None) -> str:
         """The rater of that name, who must exist; the owner if none is given."""
         name = OWNER if given is None else given
-        if name not in self._raters:  # nobody who came ever goes
+        if not isinstance(name, str) or name not in self._raters:  # nobody who came ever goes
             with self.storage.read() as connection:
                 self._raters = raters.names(connection, self.study_id)
             if not self._raters:

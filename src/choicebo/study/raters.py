@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 import sqlalchemy as sa
 
 from choicebo.errors import StudyError, UnknownRaterError
+from choicebo.formatting import as_given
 from choicebo.history import State
 from choicebo.study.records import Rater
 from choicebo.study.tables import RaterRow, StudyRow, TokenRow
@@ -21,7 +22,9 @@ _LONGEST = 200
 def check_name(name: str) -> str:
     """A usable name without space around it."""
     if not isinstance(name, str) or not name.strip() or len(name) > _LONGEST or not name.isprintable():
-        raise StudyError(f"The name of a rater is {name!r}: give a text of 1 to {_LONGEST} printable characters.")
+        raise StudyError(
+            f"The name of a rater is {as_given(name)}: give a text of 1 to {_LONGEST} printable characters."
+        )
     return name.strip()
 
 
@@ -33,11 +36,11 @@ def names(connection: sa.Connection, study_id: int) -> tuple[str, ...]:
 
 def resolve(name: str, known: Iterable[str]) -> str:
     """The rater of that name, who must be known."""
-    if name in known:
+    if isinstance(name, str) and name in known:
         return name
-    near = difflib.get_close_matches(str(name), list(known), n=1)
+    near = difflib.get_close_matches(name, list(known), n=1) if isinstance(name, str) else []
     hint = f"did you mean {near[0]!r}?" if near else "add_rater() adds somebody."
-    raise UnknownRaterError(f"There is no rater {name!r} in this study: {hint}")
+    raise UnknownRaterError(f"There is no rater {as_given(name)} in this study: {hint}")
 
 
 def insert(connection: sa.Connection, study_id: int, name: str) -> int:
@@ -100,4 +103,4 @@ def describe(connection: sa.Connection, study_id: int, state: State) -> tuple[Ra
 
 
 def _hash(token: str) -> str:
-    return hashlib.sha256(token.encode()).hexdigest()
+    return hashlib.sha256(token.encode(errors="surrogatepass")).hexdigest()

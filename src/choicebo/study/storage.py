@@ -26,7 +26,8 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import NullPool
 
 from choicebo.errors import BusyError, StorageError, StudyError
-from choicebo.formatting import without_password
+from choicebo.formatting import as_given, without_password
+from choicebo.space.table import UNSTORABLE
 from choicebo.study.turns import shared_turns
 
 BUSY_SECONDS = 60
@@ -47,7 +48,11 @@ def parse_url(given: str | Path) -> URL:
     >>> parse_url("/data/bread.db").database
     '/data/bread.db'
     """
+    if not isinstance(given, (str, Path)):
+        raise StudyError(f"The address of the study is {as_given(given)}: {_ACCEPTED}.")
     text = str(given)
+    if "\0" in text or UNSTORABLE.search(text):
+        raise StudyError(f"The address of the study is {as_given(text)}: leave out characters that cannot be stored.")
     if not text.strip():
         raise StudyError(f"The address of the study is empty: {_ACCEPTED}.")
     if isinstance(given, Path) or "://" not in text:
@@ -102,7 +107,7 @@ class Storage:
 
     def require_file(self) -> None:
         """Refuse a file that is not there: SQLite would silently make an empty one."""
-        if self.file is not None and not self.file.exists():
+        if self.file is not None and not os.path.exists(self.file):  # noqa: PTH110  (false for names that are too long)
             raise StorageError(f"There is no file {str(self.file)!r}: check the path, or create a study there first.")
 
     @contextlib.contextmanager

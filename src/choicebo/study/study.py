@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import sqlalchemy as sa
 
 from choicebo.errors import StudyError, StudyExistsError, StudyNotFoundError
+from choicebo.formatting import as_given
 from choicebo.history import OWNER, Answer, Event, Question, State, rules
 from choicebo.space import Catalogue, Option, Space
+from choicebo.space.values import as_count, as_flag
 from choicebo.study import definition, event_store, raters, schema, study_json, transfer
 from choicebo.study.asking import Asking
 from choicebo.study.definition import QUESTION, Show, StudyDefinition
@@ -103,7 +105,9 @@ class Study:
         """A new study as a study file, or what was read from it, says; ``overrides`` are keyword arguments of :meth:`create`."""
         what = study_file if isinstance(study_file, StudyDefinition) else read(study_file)
         if name is not None or overrides:
-            what = StudyDefinition.from_arguments(**what.arguments() | overrides | {"name": name or what.name})
+            what = StudyDefinition.from_arguments(
+                **what.arguments() | overrides | {"name": what.name if name is None else name}
+            )
         return cls._create(url, what, executor)
 
     @classmethod
@@ -120,8 +124,8 @@ class Study:
                     f"{storage} holds {len(rows)} studies: give the name of one. {_there_are(rows)}"
                 )
             name = next(iter(rows))
-        if name not in rows:
-            raise StudyNotFoundError(f"There is no study {name!r} in {storage}. {_there_are(rows)}")
+        if not isinstance(name, str) or name not in rows:
+            raise StudyNotFoundError(f"There is no study {as_given(name)} in {storage}. {_there_are(rows)}")
         return cls(storage, rows[name].id, definition.load(rows[name]), executor=executor, owns=owns)
 
     @classmethod
@@ -293,6 +297,7 @@ class Study:
         With ``stand_in`` nobody waits for the model: if its question is not there, one that it computed for a moment ago is
         asked, or one that needs no model.
         """
+        another, stand_in = as_flag(another, "another"), as_flag(stand_in, "stand_in")
         return self._asking.ask(rater, another=another, stand_in=stand_in, progress=progress)
 
     def prepare(self, rater: str | None = None, *, progress: ProgressCallback | None = None) -> None:
@@ -352,6 +357,7 @@ class Study:
         """
         if kept is None:
             raise StudyError("kept is None: give a list of positions, or use skip().")
+        correction = as_flag(correction, "correction")
         return self._act(question, kept, rater=rater, seconds=seconds, correction=correction)
 
     def skip(self, question: Question | int, *, rater: str | None = None) -> Answer:
@@ -374,7 +380,7 @@ class Study:
         any more: who sends the same twice takes back one.
         """
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-            raise StudyError(f"n is {n!r}: give a whole number of at least 1.")
+            raise StudyError(f"n is {as_given(n)}: give a whole number of at least 1.")
         name = self._events.rater(rater)
         with self._events.writing() as writer:
             if latest is not None and latest != next((act.position for act in writer.state.latest_acts(name)), 0):
@@ -383,7 +389,7 @@ class Study:
             for count in range(n):
                 events = rules.undo(writer.state, name, now())
                 if not events:
-                    raise StudyError(f"{n} cannot be taken back: {name!r} has {count or 'nothing'} to undo.")
+                    raise StudyError(f"{as_given(n)} cannot be taken back: {name!r} has {count or 'nothing'} to undo.")
                 writer.append(*events)
                 undone += [event.target or 0 for event in reversed(events)]
             return tuple(writer.state.answer(writer.state.events[position]) for position in undone)
@@ -436,7 +442,7 @@ class Study:
         """The questions asked so far, in order."""
         name = self._share(rater)
         with self._events.reading() as state:
-            if open_only:
+            if as_flag(open_only, "open_only"):
                 return tuple(state.open_questions(name))
             found = (state.question(id) for id in state.questions)
             return tuple(question for question in found if name in (None, question.rater))
@@ -455,6 +461,7 @@ class Study:
     def latest(self, rater: str | None = None, *, start: int = 0, stop: int | None = 1) -> tuple[Answer, ...]:
         """Some of the answers, skips and additions that were not undone, newest first."""
         name = self._share(rater)
+        start, stop = as_count(start, "start"), None if stop is None else as_count(stop, "stop")
         with self._events.reading() as state:
             return tuple(state.answer(act) for act in state.latest_acts(name, start, stop))
 
@@ -467,9 +474,9 @@ class Study:
     def get_answer(self, id: int) -> Answer:
         """The answer, skip or addition of that id."""
         with self._events.reading() as state:
-            act = state.events.get(id)
+            act = state.events.get(id) if isinstance(id, int) else None
             if act is None or not act.is_act:
-                raise StudyNotFoundError(f"There is no answer {id!r} here.")
+                raise StudyNotFoundError(f"There is no answer {as_given(id)} here.")
             return state.answer(act)
 
     # ---- what is known
@@ -489,7 +496,7 @@ class Study:
         name = self._share(rater)
         with self._events.reading() as state:
             situation = self._asking.situation(state, name)
-        if fit and situation.data is not None:
+        if as_flag(fit, "fit") and situation.data is not None:
             situation = self._asking.computations.looked(situation, progress)
             return ChoiceOptimizer.of(situation, self._asking.computations.posterior(situation, progress))
         return ChoiceOptimizer.of(situation, self._asking.computations.known(situation))
@@ -520,7 +527,9 @@ class Study:
         self, *, rater: str | None = None, insight: bool = True, progress: ProgressCallback | None = None
     ) -> Status:
         """Where the study stands; without ``insight`` nothing is fitted."""
-        return describe(self, rater, self.optimizer(rater, fit=True, progress=progress) if insight else None)
+        return describe(
+            self, rater, self.optimizer(rater, fit=True, progress=progress) if as_flag(insight, "insight") else None
+        )
 
     def drop_cache(self) -> None:
         """Throw away fitted models; they are computed again when needed."""

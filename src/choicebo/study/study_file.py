@@ -38,6 +38,7 @@ from pydantic import ConfigDict, TypeAdapter
 from typing_extensions import TypedDict
 
 from choicebo.errors import InvalidInputError, SpaceError
+from choicebo.formatting import as_given
 from choicebo.space import Catalogue, Parameter
 from choicebo.space.serialisation import KINDS, VERSION
 from choicebo.space.values import Value, suggestion
@@ -267,6 +268,8 @@ def _read_text(path: Path) -> str:
         raise SpaceError(f"{str(path)!r} cannot be read: {error.strerror or error}.") from None
     except UnicodeDecodeError:
         raise SpaceError(f"{str(path)!r} is not UTF-8 text: save it as UTF-8.") from None
+    except ValueError:
+        raise SpaceError(f"{as_given(str(path))} is not the path of a file.") from None
 
 
 def _syntax_error(text: str, message: str) -> SpaceError:

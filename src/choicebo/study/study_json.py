@@ -9,6 +9,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from choicebo.errors import DataError
+from choicebo.formatting import as_given
 from choicebo.history import OWNER, Event
 from choicebo.history.event_json import EventRecord, Strict, checked_state, from_record, to_record, validated
 from choicebo.study.definition import StudyDefinition
@@ -52,8 +53,8 @@ def loads(text: str) -> tuple[StudyDefinition, list[str], list[Event]]:
         raise DataError(f'This is not an exported study: its "format" must be {FORMAT!r}.')
     if document.get("version") != VERSION:
         raise DataError(
-            f"The study was exported in version {document.get('version')!r} of the format; this choicebo reads {VERSION}: "
-            "update choicebo."
+            f"The study was exported in version {as_given(document.get('version'))} of the format; "
+            f"this choicebo reads {VERSION}: update choicebo."
         )
     record = validated(StudyRecord, document)
     what = StudyDefinition.of(record.study)

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from choicebo.choices import ROUNDING, ChoiceData, files
+from choicebo.choices.positions import items
 from choicebo.errors import ChoiceboError, DataError, StudyError
+from choicebo.formatting import as_given
 from choicebo.history.rules import choice_made_elsewhere
 from choicebo.space import Catalogue, Option, Space
 
@@ -31,6 +33,8 @@ def text_of(source: str | Path) -> str:
     """The text itself, or that of the file which a path names."""
     if isinstance(source, Path) or (isinstance(source, str) and "\n" not in source and not source.startswith("{")):
         return files.read_text(source)
+    if not isinstance(source, str):
+        raise DataError(f"{as_given(source)} is no text and no path of a file.")
     return source
 
 
@@ -46,13 +50,13 @@ def read_pairs(space: Space | Catalogue, source: str | Path | Iterable[tuple[Any
     if isinstance(source, (str, Path)):
         numbered = _csv_pairs(space, text_of(source))
     else:
-        numbered = [(f"Pair {number}", pair) for number, pair in enumerate(source)]
+        numbered = [(f"Pair {number}", pair) for number, pair in enumerate(items(source, "pairs", "a list of pairs"))]
     found: Choices = []
     for place, pair in numbered:
         try:
             winner, loser = pair
         except (TypeError, ValueError):
-            raise DataError(f"{place}: {pair!r} is not a pair (winner, loser). Nothing was imported.") from None
+            raise DataError(f"{place}: {as_given(pair)} is not a pair (winner, loser). Nothing was imported.") from None
         try:
             found.append(choice_made_elsewhere(space, [winner, loser], [0]))
         except ChoiceboError as error:
@@ -92,6 +96,7 @@ def read_choices(space: Space | Catalogue, data: ChoiceData | str | Path) -> Cho
 def csv_table(study: Study, table: str) -> str:
     """A table of a study as CSV."""
     names = study.space.names
+    table = table if isinstance(table, str) else as_given(table)
     if table == "options":
         shown = _options_shown(study)
         counts = [[number, *_cells(option, names), *counted] for number, (option, counted) in enumerate(shown, start=1)]
@@ -118,7 +123,7 @@ def csv_table(study: Study, table: str) -> str:
     if table == "pareto":
         found = study.pareto_set(0.0)
         return _csv(["probability", *names], [[f"{o.probability:.4f}", *_cells(o.option, names)] for o in found])
-    raise StudyError(f"There is no table {table!r}: give one of {', '.join(map(repr, TABLES))}.")
+    raise StudyError(f"There is no table {as_given(table)}: give one of {', '.join(map(repr, TABLES))}.")
 
 
 def _options_shown(study: Study) -> list[tuple[Option, tuple[int, int]]]:

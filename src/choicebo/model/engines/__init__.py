@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from choicebo.errors import InvalidInputError
+from choicebo.formatting import as_given
 from choicebo.model.engines.base import Engine, Fit, Limits, ModelSpec, Reporter
 from choicebo.model.engines.elliptical import Elliptical
 from choicebo.model.engines.hamiltonian import Hamiltonian
@@ -58,10 +59,10 @@ def engine_named(engine: str | Engine) -> Engine:
     >>> engine_named("vi").name
     'vi'
     """
-    if not isinstance(engine, str):
+    if not isinstance(engine, str) and callable(getattr(engine, "fit", None)):
         return engine
-    if engine not in ENGINES:
+    if not isinstance(engine, str) or engine not in ENGINES:
         raise InvalidInputError(
-            f"engine must be one of {', '.join(map(repr, ENGINES))} or an engine object, got {engine!r}"
+            f"engine must be one of {', '.join(map(repr, ENGINES))} or an engine object, got {as_given(engine)}"
         )
     return ENGINES[engine]()

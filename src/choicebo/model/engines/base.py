@@ -32,6 +32,15 @@ class ModelSpec:
     correlated: bool = True
 
 
+def are_whole(*counts: object) -> bool:
+    """Whether all of them are whole numbers.
+
+    >>> are_whole(1, 2), are_whole(1, 2.5)
+    (True, False)
+    """
+    return all(isinstance(count, int | np.integer) and not isinstance(count, bool) for count in counts)
+
+
 class Limits(NamedTuple):
     """When draws are good enough. The defaults are the field's; a question of a study needs less."""
 

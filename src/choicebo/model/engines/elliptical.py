@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from choicebo.errors import InvalidInputError
 from choicebo.model.covariance import Hyperparameters
-from choicebo.model.engines.base import Fit, Learner, Limits, ModelSpec, Reporter
+from choicebo.model.engines.base import Fit, Learner, Limits, ModelSpec, Reporter, are_whole
 from choicebo.model.engines.hamiltonian import first_values
 from choicebo.model.engines.laplace import Laplace
 from choicebo.model.engines.whitening import Whitened, Whitener
@@ -64,7 +64,12 @@ class Elliptical:
     """Finds the hyperparameters and the starting points; ``Variational()`` is the paper's."""
 
     def __post_init__(self) -> None:
-        if self.thin < 1 or self.num_samples < 4 or self.num_warmup < 0:
+        if (
+            not are_whole(self.thin, self.num_samples, self.num_warmup)
+            or self.thin < 1
+            or self.num_samples < 4
+            or self.num_warmup < 0
+        ):
             raise InvalidInputError("ess needs thin of at least 1, 4 draws and no negative warm-up")
 
     @property

@@ -7,6 +7,7 @@ standard normal: a few steps then give a nearly independent draw. Chains are the
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,13 +16,15 @@ from scipy.special import ndtri
 
 from choicebo._runtime import in_parallel
 from choicebo.errors import InvalidInputError
+from choicebo.formatting import as_given
 from choicebo.model.convergence import least_effective, margin_pairs, worst_r_hat
 from choicebo.model.covariance import Hyperparameters
-from choicebo.model.engines.base import Basin, Fit, Learner, Limits, ModelSpec, Reporter
+from choicebo.model.engines.base import Basin, Fit, Learner, Limits, ModelSpec, Reporter, are_whole
 from choicebo.model.engines.gaussian import covariance_of, precision_at, precision_factor
 from choicebo.model.engines.laplace import Laplace, in_order_of
 from choicebo.model.engines.whitening import Whitened, Whitener
 from choicebo.model.evaluate import Likelihood
+from choicebo.model.likelihood import is_number
 from choicebo.model.native import LANES
 
 Array = NDArray[np.float64]
@@ -179,20 +182,22 @@ class Hamiltonian:
     """Finds the hyperparameters and the Gaussians to start from."""
 
     def __post_init__(self) -> None:
-        if min(self.groups, self.max_steps, self.curvature_draws) < 1 or min(self.num_samples, self.num_warmup) < 4:
+        counts, draws = (self.groups, self.max_steps, self.curvature_draws), (self.num_samples, self.num_warmup)
+        if not are_whole(*counts, *draws) or min(counts) < 1 or min(draws) < 4:
             raise InvalidInputError(
                 "hmc needs at least 1 group, 1 step, 1 curvature draw, 4 draws and 4 warm-up transitions"
             )
-        if self.max_samples < self.num_samples:
+        if not are_whole(self.max_samples) or self.max_samples < self.num_samples:
             raise InvalidInputError(
-                f"max_samples is {self.max_samples}; give at least num_samples = {self.num_samples}"
+                f"max_samples is {as_given(self.max_samples)}; give at least num_samples = {self.num_samples}"
             )
-        if not 0.0 < self.target_acceptance < 1.0:
-            raise InvalidInputError(f"target_acceptance must lie between 0 and 1, got {self.target_acceptance!r}")
-        if not (self.trajectory > 0.0 and self.first_step_size > 0.0):
+        if not is_number(self.target_acceptance) or not 0.0 < self.target_acceptance < 1.0:
             raise InvalidInputError(
-                f"trajectory and first_step_size must be positive, got {self.trajectory!r} and {self.first_step_size!r}"
+                f"target_acceptance must lie between 0 and 1, got {as_given(self.target_acceptance)}"
             )
+        for what in ("trajectory", "first_step_size"):
+            if not is_number(getattr(self, what)) or not 0.0 < getattr(self, what) < math.inf:
+                raise InvalidInputError(f"{what} must be positive, got {as_given(getattr(self, what))}")
 
     @property
     def name(self) -> str:

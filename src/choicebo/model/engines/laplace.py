@@ -23,7 +23,7 @@ from choicebo._runtime import in_parallel
 from choicebo.errors import InvalidInputError
 from choicebo.model.alignment import order_like
 from choicebo.model.covariance import Hyperparameters
-from choicebo.model.engines.base import INDEPENDENT, Basin, Fit, Learned, Limits, ModelSpec, Reporter
+from choicebo.model.engines.base import INDEPENDENT, Basin, Fit, Learned, Limits, ModelSpec, Reporter, are_whole
 from choicebo.model.engines.gaussian import (
     Mode,
     climb,
@@ -228,7 +228,8 @@ class Laplace:
     limits: Limits = INDEPENDENT
 
     def __post_init__(self) -> None:
-        if min(self.starts, self.finalists, self.max_rounds, self.num_chains) < 1 or self.num_samples < 4:
+        counts = self.starts, self.finalists, self.max_rounds, self.num_chains
+        if not are_whole(*counts, self.num_samples) or min(counts) < 1 or self.num_samples < 4:
             raise InvalidInputError("laplace needs at least 1 start, 1 finalist, 1 round, 1 chain and 4 draws")
 
     @property

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from choicebo._runtime import in_parallel
 from choicebo.errors import InvalidInputError
+from choicebo.formatting import as_given
 from choicebo.model.covariance import Hyperparameters
-from choicebo.model.engines.base import INDEPENDENT, Basin, Fit, Learned, Limits, ModelSpec, Reporter
+from choicebo.model.engines.base import INDEPENDENT, Basin, Fit, Learned, Limits, ModelSpec, Reporter, are_whole
 from choicebo.model.engines.gaussian import precision_at, precision_factor, root_of_inverse
 from choicebo.model.engines.starting import Adam, starting_points
 from choicebo.model.engines.whitening import Whitened, Whitener
@@ -151,12 +152,12 @@ class Variational:
     limits: Limits = INDEPENDENT
 
     def __post_init__(self) -> None:
-        if self.covariance not in COVARIANCES:
-            raise InvalidInputError(f"covariance must be one of {', '.join(COVARIANCES)}, got {self.covariance!r}")
-        if (
-            min(self.starts, self.finalists, self.rounds, self.steps_per_round, self.num_chains) < 1
-            or self.num_samples < 4
-        ):
+        if not isinstance(self.covariance, str) or self.covariance not in COVARIANCES:
+            raise InvalidInputError(
+                f"covariance must be one of {', '.join(COVARIANCES)}, got {as_given(self.covariance)}"
+            )
+        counts = self.starts, self.finalists, self.rounds, self.steps_per_round, self.num_chains
+        if not are_whole(*counts, self.num_samples) or min(counts) < 1 or self.num_samples < 4:
             raise InvalidInputError("vi needs at least 1 start, 1 finalist, 1 round, 1 step, 1 chain and 4 draws")
 
     @property
