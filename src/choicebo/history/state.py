@@ -254,7 +254,9 @@ class State:
         plain = replace(event, position=len(found) + 1, rater=OWNER, at=None, seconds=None, target=None)
         if event.question is not None:
             known.questions += 1
-            found.append(replace(plain, question=replace(event.question, id=known.questions, rater=OWNER)))
+            found.append(
+                replace(plain, question=replace(event.question, id=known.questions, rater=OWNER, known_until=0))
+            )
         elif self._is_top(event):
             hidden = event.position in self.retracted
             if event.kind == "addition":

@@ -184,7 +184,9 @@ class ChoiceOptimizer:
     def situation(self) -> Situation:
         """What the next question depends on."""
         if self._position != self._state.position:
-            self._situation = Situation(self.space, self.settings, self._state.effective())
+            self._situation = Situation(
+                self.space, self.settings, self._state.effective(), encoded=self._situation.encoded
+            )
             self._position = self._state.position
         return self._situation
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -41,6 +41,8 @@ class Situation:
     """What happened, as :meth:`choicebo.history.State.effective` has it."""
     found: tuple[Look, ...] = ()
     """Looks at the number of latent dimensions that were found since the last question."""
+    encoded: dict[str, Array] = field(default_factory=dict, compare=False, repr=False)
+    """Cube points of options; situations of one loop may share it, so that each option is encoded once."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         # What follows from the fields is computed again where it is needed, instead of being sent along.
@@ -133,9 +135,10 @@ class Situation:
         options = {_key(option): option for event in self.events for option in event.options}
         if self.settings.baseline is not None:
             options[_key(self.settings.baseline)] = self.settings.baseline
-        if not options:
-            return {}
-        return dict(zip(options, self.space.encode(list(options.values())) + 0.0, strict=True))
+        missing = {key: option for key, option in options.items() if key not in self.encoded}
+        if missing:
+            self.encoded.update(zip(missing, self.space.encode(list(missing.values())) + 0.0, strict=True))
+        return {key: self.encoded[key] for key in options}
 
     def points(self, options: Sequence[Option]) -> Array:
         """Cube points (n, d) of options that were shown."""

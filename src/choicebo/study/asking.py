@@ -11,7 +11,7 @@ import functools
 from collections.abc import Iterable
 from concurrent.futures import Executor
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from choicebo.errors import StudyError
 from choicebo.history import Event, Question, State, rules
@@ -40,6 +40,7 @@ class Asking:
         self._executor = executor
         self._situations: dict[str | None, tuple[State, int, Situation]] = {}
         """Of everybody together and of single raters, each at a position of a history."""
+        self._encoded: dict[str, Any] = {}
         self._late: dict[str | None, tuple[State, int, Question]] = {}
         """The model's latest question, and what it was computed from, should it come too late to be asked in its turn."""
         self._turns: dict[tuple[str | None, bool], Turns] = {}
@@ -76,7 +77,7 @@ class Asking:
             if (rater is not None) != (self._what.raters_mode == "separate"):
                 # The questions were computed from other answers, and so were the latent dimensions found on the way.
                 events = tuple(_without_looks(event) for event in events)
-            known = Situation(self._what.space, self._settings, events)
+            known = Situation(self._what.space, self._settings, events, encoded=self._encoded)
             self._situations[rater] = state, state.last(rater), known
         return known
 
