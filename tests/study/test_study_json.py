@@ -74,7 +74,7 @@ def test_what_was_exported_is_read_back(document):
         (("study", "settings", "seed"), 2**63, r"below 2\*\*63"),
         (("study", "created_at"), "0001-01-01T00:00:00+14:00", "created"),
         (("study", "question"), "a\0b", "NUL"),
-        (("study", "question"), "\ud800", "half of a character"),
+        (("study", "question"), "\ud800", "cannot be stored"),
         (("study", "name"), "x" * 3000, "at most 200"),
         (("raters",), ["owner", "a\0b"], "printable"),
         (("raters",), ["owner", "x" * 3000], "at most|1 to 200"),
