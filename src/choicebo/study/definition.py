@@ -35,6 +35,8 @@ QUESTION = "Which of these would you keep?"
 ShowKind = Literal["bars", "svg", "image"]
 _ARGUMENTS = ("name", "space", "question", "show", "folder", "baseline", "raters")
 """Keyword arguments of ``Study.create`` that are no settings of the optimiser."""
+EDITABLE = ("name", "question", "show", "folder", "objective_names", "archived_at")
+"""What can change later: nothing of it changes what the answers mean, or what the model learns from them."""
 _STORED = "stored"
 """Context of a record from the database: its settings were complete when it was written."""
 
@@ -199,6 +201,26 @@ class StudyDefinition(BaseModel):
             fields["folder"] = Path(fields["folder"]).absolute()
         return cls.of({**fields, "settings": {name: arguments[name] for name in arguments if name not in _ARGUMENTS}})
 
+    def edited(self, **changes: Any) -> StudyDefinition:
+        """The same study with other values of what can be edited.
+
+        >>> from choicebo.space import Integer
+        >>> bread = StudyDefinition.of({"name": "bread", "space": Space([Integer("minutes", 5, 40)])})
+        >>> bread.edited(name="loaf").name
+        'loaf'
+        >>> bread.edited(settings={})
+        Traceback (most recent call last):
+            ...
+        choicebo.errors.StudyError: 'settings' of a study cannot be edited: it has to do with what its answers mean. Duplicate ...
+        """
+        for field in changes:
+            if field not in EDITABLE:
+                raise StudyError(
+                    f"{field!r} of a study cannot be edited: it has to do with what its answers mean. Duplicate the study, "
+                    "or create another."
+                )
+        return type(self).of({**dict(self), **changes})
+
     def arguments(self) -> dict[str, Any]:
         """What :meth:`from_arguments` makes the same study of."""
         fields = {name: getattr(self, name) for name in _ARGUMENTS if name != "raters"}
@@ -289,6 +311,13 @@ def insert(connection: sa.Connection, definition: StudyDefinition) -> int:
     found = connection.execute(sa.insert(StudyRow).values(definition.to_row()).returning(StudyRow.id)).scalar()
     assert found is not None
     return found
+
+
+def update(connection: sa.Connection, study_id: int, definition: StudyDefinition) -> None:
+    """Store what may be edited of a study."""
+    row = definition.to_row()
+    edited = {column: row[column] for column in EDITABLE}
+    connection.execute(sa.update(StudyRow).where(StudyRow.id == study_id).values(edited))
 
 
 def load(row: sa.Row[Any]) -> StudyDefinition:
