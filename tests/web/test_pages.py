@@ -100,11 +100,16 @@ def test_a_baseline_and_rules_are_taken_from_the_form(serve: Callable[..., Brows
     ("wrong", "told"),
     [
         ({"p-low": ["x", ""]}, "From of &#39;minutes&#39;"),
-        ({"p-low": ["50", ""]}, "above high"),
+        ({"p-low": ["50", ""]}, "is below From"),
         ({"constraints": "minutes >= 100"}, "minutes &gt;= 100"),
         ({"constraints": "minuts >= 10"}, "minuts"),
+        (
+            {"constraints": "baking minutes >= 10", "p-name": ["baking minutes", "flour"]},
+            "Did you mean baking_minutes?",
+        ),
+        ({"p-low": ["40", ""]}, "are the same: give a range, or remove"),
         ({"p-values": ["", "rye"]}, "flour"),
-        ({"p-today": ["10", ""]}, "today"),
+        ({"p-today": ["10", "oat"]}, "oat"),
         ({"template": "<svg>{flours}</svg>"}, "Did you mean &#39;flour&#39;?"),
         ({"name": "taken"}, "already"),
     ],

@@ -33,13 +33,16 @@ def new(
         Path | None, typer.Option("--space", "-s", metavar="FILE", help="Study file (TOML) that describes the options.")
     ] = None,
     catalogue: Annotated[
-        Path | None, typer.Option("--catalogue", "-c", metavar="FILE", help="Table (CSV) of the options, one per row.")
+        Path | None,
+        typer.Option("--catalogue", "-c", metavar="FILE", help="Table (CSV or Excel) of the options, one per row."),
     ] = None,
     key: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Column that identifies a row; otherwise found by its name.")
     ] = None,
     label: Annotated[str | None, typer.Option(metavar="COLUMN", help="Column with the name that people see.")] = None,
-    image: Annotated[str | None, typer.Option(metavar="COLUMN", help="Column with the picture of a row.")] = None,
+    image: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Column with the picture file of a row; '' for none.")
+    ] = None,
     name: Annotated[
         str | None, typer.Option("--name", "-n", help="Name of the study; otherwise that of the file.")
     ] = None,
@@ -76,7 +79,7 @@ def new(
     """
     if space is not None and catalogue is not None:
         raise typer.BadParameter("give one of --space and --catalogue, not both", param_hint="--catalogue")
-    if catalogue is None and (key or label or image):
+    if catalogue is None and any(column is not None for column in (key, label, image)):
         raise typer.BadParameter("--key, --label and --image are columns of a --catalogue", param_hint="--key")
     if study is None and (space or catalogue):
         raise typer.BadParameter("give the file or URL of the study before the options", param_hint="STUDY")
@@ -141,18 +144,35 @@ def _from_table(
     from choicebo.study.definition import Show
 
     table = read_catalogue(path, *columns)
-    for column, reason in table.dropped.items():
-        output.warn(f"The column {column!r} is not used: {reason}")
+    output.note(_columns(path, table))
     show = Show("image") if table.image else None
     settings.setdefault("query_size", min(5, table.size))
     return Study.create(address, name or path.stem, table, show=show, folder=path.parent, **settings)
 
 
 def read_catalogue(path: Path, key: str | None = None, label: str | None = None, image: str | None = None) -> Catalogue:
-    """The catalogue in a CSV file; without a key the first column with a usual name for one, or the first column."""
+    """The catalogue in a table; what nobody says of its columns is found by their names and cells."""
     from choicebo.space import Catalogue
-    from choicebo.space.table import read_csv, usual_key
 
-    if key is None:
-        key = usual_key(read_csv(path).columns)
-    return Catalogue(path, key, label, image)
+    found = Catalogue.recognise(path, key, label, image)
+    if image is None and found.image and not _has_picture(path.parent, found):
+        output.warn(
+            f"The pictures in the column {found.image!r} are not beside {path.name}: the options are shown without them."
+        )
+        found = Catalogue.recognise(path, key, label, "")
+    return found
+
+
+def _has_picture(folder: Path, table: Catalogue) -> bool:
+    """Whether the picture of any row is there."""
+    return any((folder / str(row[table.image])).is_file() for row in table.rows if table.image and row[table.image])
+
+
+def _columns(path: Path, table: Catalogue) -> str:
+    """What each column of a table is for, and how to change that."""
+    from choicebo.space.roles import column_roles
+
+    roles = column_roles(table)
+    width = max(map(len, roles))
+    lines = "\n".join(f"  {name:{width}}  {role}" for name, role in roles.items())
+    return f"The columns of {path.name}:\n{lines}\nTo change that, give --key, --label or --image COLUMN ('' for none)."

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from choicebo.errors import SpaceError
 from choicebo.formatting import as_given
-from choicebo.space import sampling
+from choicebo.space import roles, sampling
 from choicebo.space.features import choose_features
 from choicebo.space.points import as_cube, point_keys
 from choicebo.space.searchable import Bools, Column, Floats, Option
@@ -215,6 +215,36 @@ class Catalogue:
             "image": self.image,
             "features": None if self.features is None else list(self.features),
         }
+
+    @classmethod
+    def recognise(
+        cls,
+        rows: Iterable[Mapping[str, object]] | str | Path | Any,
+        key: str | None = None,
+        label: str | None = None,
+        image: str | None = None,
+    ) -> Catalogue:
+        """The catalogue of a table as people have it: what its columns are for is found by their names and cells.
+
+        Args:
+            rows: As for ``Catalogue``: dicts, the path of a CSV or Excel file, or a data frame.
+            key: The column that tells rows apart, if it is known; what is given is not looked for.
+            label: The column with the name that people see; empty for none.
+            image: The column with picture files; empty for none.
+
+        >>> rows = [{"id": 1, "name": "Rye", "price": 3}, {"id": 2, "name": "Oat", "price": 4}]
+        >>> menu = Catalogue.recognise(rows)
+        >>> menu.key, menu.label
+        ('id', 'name')
+        """
+        table = read_table(rows)
+        if not table.rows:
+            raise SpaceError("The catalogue has no rows: give at least one.")
+        for role, name in (("key", key), ("label", label), ("image", image)):
+            if name:
+                _check_columns(table, {role: name}, None)
+        table, found = roles.recognise(table, key or None, label, image)
+        return cls(table, found.key, found.label, found.image, found.features)
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Catalogue:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from choicebo.errors import SpaceError
 from choicebo.formatting import as_given
-from choicebo.space.expression import identifier, names, parse
+from choicebo.space.expression import identifier, names, parse, refuse_split_names
 from choicebo.space.parameters import Fixed, Parameter
 from choicebo.space.searchable import Bools
 from choicebo.space.truth import Symbol, check_sorts, truth
@@ -59,6 +59,26 @@ class Constraint:
     def names(self) -> tuple[str, ...]:
         """The names that the text mentions, as written there."""
         return names(self._tree)
+
+    @classmethod
+    def of(cls, text: str, parameters: Sequence[Parameter | Fixed]) -> Constraint:
+        """The constraint in a text about these parameters, whose names tell what a text that cannot be read may mean.
+
+        >>> from choicebo.space import Real
+        >>> Constraint.of("water temperature >= 90", [Real("water temperature", 80, 100)])
+        Traceback (most recent call last):
+        choicebo.errors.SpaceError: Constraint 'water temperature >= 90': a name is written as one word.
+            water temperature >= 90
+            ^^^^^^^^^^^^^^^^^
+        Did you mean water_temperature?
+        """
+        try:
+            return cls(text)
+        except SpaceError:
+            if isinstance(text, str):
+                words = [identifier(p.name) for p in parameters if isinstance(p, (Parameter, Fixed))]
+                refuse_split_names(text.strip(), words)
+            raise
 
     def check(self, parameters: Sequence[Parameter | Fixed]) -> None:
         """Raise an error that points at the spot where the text does not fit the parameters.

@@ -11,6 +11,7 @@ import math
 import re
 import unicodedata
 import warnings
+from collections.abc import Iterable
 
 from choicebo.errors import SpaceError
 from choicebo.formatting import as_given
@@ -107,6 +108,16 @@ def parse(text: str) -> ast.expr:
     if not names(tree):
         raise at(text, tree, "it mentions no parameter.", "Write a comparison such as: a + b <= 3")
     return tree
+
+
+def refuse_split_names(text: str, known: Iterable[str]) -> None:
+    """Point at a name of several words that a text has with spaces between them; nothing if there is none."""
+    for name in sorted(known, key=len, reverse=True):
+        spaced = r"\s+".join(map(re.escape, name.strip("_").split("_")))
+        found = re.search(rf"(?<!\w){spaced}(?!\w)", text, re.IGNORECASE) if r"\s+" in spaced else None
+        if found:
+            start, end = found.span()
+            raise pointed(text, start, end, "a name is written as one word.", f"Did you mean {name}?")
 
 
 def names(tree: ast.expr) -> tuple[str, ...]:

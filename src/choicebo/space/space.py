@@ -68,9 +68,10 @@ class Space:
             constraints = [constraints]
         if not isinstance(constraints, Iterable):
             raise SpaceError(f"The constraints are {as_given(constraints)}: give a list of texts such as 'a + b <= 3'.")
-        rules = tuple(rule if isinstance(rule, Constraint) else Constraint(rule) for rule in constraints)
+        known: list[Parameter | Fixed] = [*free, *held]
+        rules = tuple(rule if isinstance(rule, Constraint) else Constraint.of(rule, known) for rule in constraints)
         for rule in rules:
-            rule.check([*free, *held])
+            rule.check(known)
         object.__setattr__(self, "parameters", free)
         object.__setattr__(self, "constraints", rules)
         object.__setattr__(self, "fixed", held)

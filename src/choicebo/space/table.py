@@ -1,4 +1,4 @@
-"""Rows of a catalogue from wherever they are: a list of dicts, a CSV file, a data frame."""
+"""Rows of a catalogue from wherever they are: a list of dicts, a CSV or Excel file, a data frame."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any
 
 from choicebo.errors import SpaceError
 from choicebo.formatting import as_given
+from choicebo.space import excel
 from choicebo.space.values import FLOAT, INT, MOST_DIGITS, Value, plain
 
 Cell = Value | None
@@ -22,7 +23,6 @@ _MISSING = ("", "NA", "N/A", "NaN", "nan")
 _TRUTH = {"true": True, "false": False}
 # Halves of characters, which neither a database nor a file takes.
 UNSTORABLE = re.compile(r"[\ud800-\udfff]")
-_USUAL_KEYS = ("sku", "key", "id", "code", "number", "article", "name")
 
 
 @dataclass(frozen=True)
@@ -44,19 +44,38 @@ class Table:
 
 
 def read_table(source: object) -> Table:
-    """The table of a CSV path, a pandas data frame or a list of dicts.
+    """The table of a CSV or Excel path, a pandas data frame or a list of dicts.
 
     >>> read_table([{"sku": "a", "price": 1}, {"sku": "b"}]).rows[1]
     {'sku': 'b', 'price': None}
     """
+    if isinstance(source, Table):
+        return source
     if isinstance(source, (str, Path)):
-        return read_csv(Path(source))
+        return read_file(Path(source))
     # Only a caller who has loaded pandas can hand over its frame, so there is no need to load it here.
     if type(source).__module__.partition(".")[0] == "pandas" and hasattr(source, "to_dict"):
         return _from_dicts(source.to_dict("records"))
     if isinstance(source, Iterable) and not isinstance(source, (bytes, Mapping)):
         return _from_dicts(source)
-    raise SpaceError(f"The rows are {as_given(source)}: give a list of dicts, the path of a CSV file or a data frame.")
+    raise SpaceError(f"The rows are {as_given(source)}: give a list of dicts, the path of a table or a data frame.")
+
+
+def read_file(path: Path) -> Table:
+    """The table of a file: an Excel file if it begins like one, CSV if not."""
+    try:
+        with path.open("rb") as file:
+            beginning = file.read(8)
+    except (OSError, ValueError):
+        beginning = b""  # what is wrong with it is said where it is read
+    if beginning.startswith(excel.BEGINNING):
+        name = f"The catalogue {str(path)!r}"
+        return _from_records(path, excel.read_records(path, name), _retyped)
+    if beginning.startswith(excel.OLD_BEGINNING):
+        raise SpaceError(
+            f"The catalogue {str(path)!r} is an Excel file of the old kind (.xls): save it as .xlsx or as 'CSV UTF-8'."
+        )
+    return read_csv(path)
 
 
 def read_csv(path: Path) -> Table:
@@ -78,9 +97,16 @@ def read_csv(path: Path) -> Table:
         raise SpaceError(f"The catalogue {as_given(str(path))} is not the path of a file.") from None
     except csv.Error as error:
         raise SpaceError(f"The catalogue {str(path)!r} is not a CSV file: {error}.") from None
+    return _from_records(path, records, lambda cells: _typed([cell.strip() for cell in cells]))
+
+
+def _from_records(
+    path: Path, records: Sequence[tuple[int, Sequence[Any]]], typed_column: Callable[[Sequence[Any]], Sequence[object]]
+) -> Table:
+    """The table of the lines of a file, the first of which names the columns."""
     if not records:
         raise SpaceError(f"The catalogue {str(path)!r} is empty: its first line must name the columns.")
-    header = [cell.strip() for cell in records[0][1]]
+    header = [str(cell).strip() for cell in records[0][1]]
     for name, times in Counter(header).items():
         if not name or times > 1:
             problem = f"names the column {as_given(name)} twice" if name else "has a column without a name"
@@ -92,21 +118,11 @@ def read_csv(path: Path) -> Table:
                 "put a cell that holds the separator in double quotes."
             )
     columns = zip(*(record for _, record in records[1:]), strict=True)
-    typed = [_typed([cell.strip() for cell in column]) for column in columns]
+    typed = [typed_column(column) for column in columns]
     table = Table(tuple(header), (), tuple(line for line, _ in records[1:]))
     rows = (dict(zip(header, row, strict=True)) for row in zip(*typed, strict=True))
     checked = ({name: _cell(cell, table.place(at), name) for name, cell in row.items()} for at, row in enumerate(rows))
     return replace(table, rows=tuple(checked))
-
-
-def usual_key(columns: Sequence[str]) -> str:
-    """The column that identifies a row, where nobody says which: one with a usual name, else the first.
-
-    >>> usual_key(["price", "Code", "name"])
-    'Code'
-    """
-    lower = {column.lower(): column for column in columns}
-    return next((lower[usual] for usual in _USUAL_KEYS if usual in lower), columns[0])
 
 
 def _separator(first_line: str) -> str:
@@ -123,6 +139,12 @@ def _typed(cells: list[str]) -> list[Cell]:
     ]
     read = next(convert for fits, convert in readers if all(fits(cell) for cell in present))
     return [None if cell in _MISSING else read(cell) for cell in cells]
+
+
+def _retyped(cells: Sequence[Any]) -> Sequence[object]:
+    """A column of a spreadsheet; numbers that were entered as text are numbers."""
+    texts = [cell or "" for cell in cells if cell is None or isinstance(cell, str)]
+    return _typed(texts) if len(texts) == len(cells) else cells
 
 
 def _from_dicts(source: Iterable[Any]) -> Table:

@@ -198,7 +198,7 @@ class Storage:
         except DBAPIError as error:
             kind = BusyError if _is_busy(error) else StorageError
             raise kind(self._sentence(error)) from error
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:  # a column that held JSON; a message about the damage
+        except (json.JSONDecodeError, UnicodeDecodeError) as error:  # of a column, or of SQLite's own message
             raise StorageError(_SQLITE_SENTENCES["malformed"].format(file=str(self))) from error
 
     def _sentence(self, error: DBAPIError) -> str:

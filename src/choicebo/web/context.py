@@ -24,6 +24,7 @@ from choicebo.formatting import counted, moment, percent, plural
 from choicebo.study import OWNER, Answer, Study, StudyError, StudyNotFoundError
 from choicebo.web.access import Access, OwnerOnlyError, Visitor
 from choicebo.web.addresses import name_of, slug, study_path
+from choicebo.web.form_problems import explained
 from choicebo.web.pictures import drawing_size
 from choicebo.web.server import Server
 
@@ -217,5 +218,7 @@ def _templates() -> Environment:
         lstrip_blocks=True,
     )
     environment.globals.update(static=static_address, path=study_path)
-    environment.filters.update(code=code, counted=counted, moment=moment, percent=percent, plural=plural, slug=slug)
+    environment.filters.update(
+        explained=explained, code=code, counted=counted, moment=moment, percent=percent, plural=plural, slug=slug
+    )
     return environment

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from starlette.datastructures import FormData
 
-from choicebo.errors import SpaceError
+from choicebo.errors import ChoiceboError, SpaceError
+from choicebo.presentation.templates import check_show
 from choicebo.space import Categorical, Integer, Ordinal, Parameter, Real, Space
 from choicebo.space.values import as_whole, read_number, read_values
-from choicebo.study import StudyError
 from choicebo.study.definition import QUESTION, Show, StudyDefinition
+from choicebo.web.form_problems import FieldError, Problems, placed
 
 KINDS = (
     ("real", "a number"),
@@ -39,11 +41,13 @@ ENGINES = (
     ("laplace", "Laplace approximation"),
 )
 LONGEST_TEMPLATE = 64_000
-_COLUMNS = ("kind", "name", "low", "high", "unit", "scale", "values", "today")
+COLUMNS = ("kind", "name", "low", "high", "unit", "scale", "values", "today")
 _BEGUN = ("name", "low", "high", "values")
 _MOST_PARAMETERS = 40
-_SETTINGS = ("query_size", "new_per_query", "latent_dim", "acquisition", "engine", "raters", "seed")
+SETTINGS = ("query_size", "new_per_query", "latent_dim", "acquisition", "engine", "raters", "seed")
 _TEXTS = ("acquisition", "engine", "raters")
+_MENTIONED = {**{name: name for name in SETTINGS}, "name of the study": "name", "The question": "question"}
+"""The field that an error of the library is about, by the words in it."""
 
 
 @dataclass(frozen=True)
@@ -65,10 +69,10 @@ class StudyForm:
     @classmethod
     def read(cls, form: FormData) -> StudyForm:
         """The form that was sent; a button may have asked for another parameter, or for one less."""
-        lists = {column: [str(value) for value in form.getlist(f"p-{column}")] for column in _COLUMNS}
+        lists = {column: [str(value) for value in form.getlist(f"p-{column}")] for column in COLUMNS}
         count = min(max(map(len, lists.values())), _MOST_PARAMETERS)
         rows = [
-            {column: lists[column][at].strip() if at < len(lists[column]) else "" for column in _COLUMNS}
+            {column: lists[column][at].strip() if at < len(lists[column]) else "" for column in COLUMNS}
             for at in range(count)
         ]
         act = str(form.get("act", ""))
@@ -87,61 +91,168 @@ class StudyForm:
 
     def space(self) -> Space:
         """The space that is described."""
-        if self.is_untouched:
-            raise SpaceError("There is no parameter yet: say what can vary, by name and range.")
-        rows = [row for row in self.rows if any(row[column] for column in _BEGUN)]
-        rules = [line.strip() for line in self.constraints.splitlines() if line.strip()]
-        return Space([_parameter(row) for row in rows], rules)
+        parameters, problems = self._parameters()
+        if problems:
+            raise problems[0]
+        return self._space(parameters)
 
     def definition(self) -> StudyDefinition:
-        """The study that is described."""
+        """The study that is described.
+
+        Raises:
+            ChoiceboError: The first of its problems.
+        """
+        if problems := self.problems().found:
+            raise problems[0]
+        return self._definition(self.space())
+
+    def problems(self) -> Problems:
+        """What is wrong with each field."""
+        named = [] if self.name else [FieldError("name", "Give the study a name.", empty=True)]
+        parameters, found = self._parameters()
+        if found:
+            return Problems((*named, *found))
+        try:
+            # Nameless so far: the rest of it may be wrong all the same.
+            replace(self, name=self.name or "unnamed")._definition(self._space(parameters))
+        except ChoiceboError as error:
+            return Problems((*named, placed(error, _MENTIONED)))
+        return Problems(tuple(named))
+
+    def _parameters(self) -> tuple[list[Parameter], list[FieldError]]:
+        """The parameters that were begun, and what is wrong with others."""
+        if self.is_untouched:
+            return [], [FieldError("p-name-0", "Say what can vary, by name and range.", empty=True)]
+        parameters: list[Parameter] = []
+        found: list[FieldError] = []
+        for at, row in enumerate(self.rows):
+            if not any(row[column] for column in _BEGUN):
+                continue
+            try:
+                if row["name"] in [parameter.name for parameter in parameters]:
+                    raise FieldError(f"p-name-{at}", f"There are two parameters {row['name']!r}: rename one of them.")
+                parameters.append(_parameter(row, at))
+            except FieldError as error:
+                found.append(error)
+        return parameters, found
+
+    def _space(self, parameters: list[Parameter]) -> Space:
+        rules = [line.strip() for line in self.constraints.splitlines() if line.strip()]
+        try:
+            return Space(parameters, rules)
+        except SpaceError as error:
+            raise FieldError("constraints" if rules else "p-name-0", str(error)) from None
+
+    def _definition(self, space: Space) -> StudyDefinition:
         if len(self.template) > LONGEST_TEMPLATE:
-            raise SpaceError(f"The drawing has {len(self.template)} characters: at most {LONGEST_TEMPLATE} are taken.")
+            told = f"The drawing has {len(self.template)} characters: at most {LONGEST_TEMPLATE} are taken."
+            raise FieldError("template", told)
         show = Show("svg", template=self.template) if self.template else None
-        space = self.space()
-        return defined(self.name, space, self.question, self.settings, show=show, baseline=self._baseline(space))
+        what = defined(self.name, space, self.question, self.settings, show=show, baseline=self._baseline(space))
+        try:
+            return check_show(what)
+        except SpaceError as error:
+            raise FieldError("template", str(error)) from None
 
     def _baseline(self, space: Space) -> dict[str, Any] | None:
-        known = {row["name"]: row["today"] for row in self.rows if row["today"]}
+        """What people have today."""
+        known = {row["name"]: (at, row["today"]) for at, row in enumerate(self.rows) if row["today"]}
         if not known:
             return None
-        missing = [parameter.name for parameter in space.parameters if parameter.name not in known]
-        if missing:
-            raise SpaceError(f"What you have today lacks {missing[0]!r}: fill in every parameter of it, or none.")
-        return {parameter.name: parameter.parse(known[parameter.name]) for parameter in space.parameters}
+        found = {}
+        for at, row in enumerate(self.rows):
+            parameter = next((each for each in space.parameters if each.name == row["name"]), None)
+            if parameter is None:
+                continue
+            if not row["today"]:
+                raise FieldError(
+                    f"p-today-{at}", "Fill in what you have today for every parameter, or for none.", empty=True
+                )
+            try:
+                found[parameter.name] = parameter.parse(row["today"])
+            except SpaceError as error:
+                raise FieldError(f"p-today-{at}", str(error)) from None
+        broken = space.violated(found)
+        if broken:
+            first = next(iter(known.values()))[0]
+            raise FieldError(
+                f"p-today-{first}", f"What you have today breaks the rule {broken[0]!r}: change one of them."
+            )
+        return found
 
 
 def typed_settings(form: FormData) -> dict[str, str]:
     """The settings in a form, as they were typed."""
-    return {name: str(form.get(name, "")).strip() for name in _SETTINGS}
+    return {name: str(form.get(name, "")).strip() for name in SETTINGS}
 
 
 def defined(name: str, space: Any, question: str, settings: Mapping[str, str], **fields: Any) -> StudyDefinition:
     """The study that a form describes; what was left empty takes its default."""
     if not name:
-        raise StudyError("The study has no name yet.")
-    given = {
-        key: typed if key in _TEXTS or typed == "auto" else as_whole(read_number(typed, key), key)
-        for key, typed in settings.items()
-        if typed
-    }
-    return StudyDefinition.from_arguments(name=name, space=space, question=question or None, **given, **fields)
+        raise FieldError("name", "Give the study a name.", empty=True)
+    given: dict[str, Any] = {}
+    for key, typed in settings.items():
+        try:
+            if typed:
+                given[key] = typed if key in _TEXTS or typed == "auto" else as_whole(read_number(typed, key), key)
+        except SpaceError as error:
+            raise FieldError(key, str(error)) from None
+    try:
+        return StudyDefinition.from_arguments(name=name, space=space, question=question or None, **given, **fields)
+    except ChoiceboError as error:
+        raise placed(error, _MENTIONED) from None
 
 
 def _empty_row() -> dict[str, str]:
-    return {**dict.fromkeys(_COLUMNS, ""), "kind": "real", "scale": "linear"}
+    return {**dict.fromkeys(COLUMNS, ""), "kind": "real", "scale": "linear"}
 
 
-def _parameter(row: Mapping[str, str]) -> Parameter:
+def _parameter(row: Mapping[str, str], at: int) -> Parameter:
     name, kind = row["name"], row["kind"]
     if not name:
-        raise SpaceError("A parameter has no name: give each one a name.")
+        raise FieldError(f"p-name-{at}", "Give this parameter a name.", empty=True)
     if kind not in dict(KINDS):
-        raise SpaceError(f"{name!r} is of the kind {kind!r}: choose one of the list.")
+        raise FieldError(f"p-kind-{at}", f"{kind!r} is no kind of parameter: choose one of the list.")
     if kind in ("ordinal", "categorical"):
-        values = read_values(row["values"])
-        return Ordinal(name, values) if kind == "ordinal" else Categorical(name, values)
-    low, high = read_number(row["low"], f"From of {name!r}"), read_number(row["high"], f"To of {name!r}")
+        return _listed(row, at)
+    low, high = _number(row, "low", f"From of {name!r}", at), _number(row, "high", f"To of {name!r}", at)
+    if low > high:
+        raise FieldError(f"p-high-{at}", f"To of {name!r} is below From ({row['high']} < {row['low']}): swap them.")
+    if low == high:
+        raise FieldError(
+            f"p-high-{at}",
+            f"From and To of {name!r} are the same: give a range, or remove this parameter if it does not vary.",
+        )
+    if row["scale"] == "log" and low <= 0:
+        raise FieldError(f"p-low-{at}", "A logarithmic scale begins above 0: raise From, or choose an even scale.")
     build: Any = Integer if kind == "integer" else Real
-    parameter: Parameter = build(name, low, high, log=row["scale"] == "log", unit=row["unit"])
+    try:
+        parameter: Parameter = build(name, low, high, log=row["scale"] == "log", unit=row["unit"])
+    except SpaceError as error:
+        raise FieldError(f"p-low-{at}", str(error)) from None
     return parameter
+
+
+def _listed(row: Mapping[str, str], at: int) -> Parameter:
+    """A parameter whose values are listed."""
+    values = read_values(row["values"])
+    if len(values) < 2:
+        given = f"has only the value {values[0]!r}" if values else "has no values yet"
+        told = f"{row['name']!r} {given}: give two or more with commas between them, or remove it if it does not vary."
+        raise FieldError(f"p-values-{at}", told, empty=not values)
+    try:
+        return (Ordinal if row["kind"] == "ordinal" else Categorical)(row["name"], values)
+    except SpaceError as error:
+        raise FieldError(f"p-values-{at}", str(error)) from None
+
+
+def _number(row: Mapping[str, str], column: str, called: str, at: int) -> int | float:
+    try:
+        found = read_number(row[column], called)
+    except SpaceError as error:
+        raise FieldError(f"p-{column}-{at}", str(error), empty=not row[column]) from None
+    if not math.isfinite(found):
+        raise FieldError(f"p-{column}-{at}", f"{called} is {row[column]!r}: give a finite number.")
+    if row["kind"] == "integer" and found != int(found):
+        raise FieldError(f"p-{column}-{at}", f"{called} is {row[column]}: give a whole number, or choose 'a number'.")
+    return found

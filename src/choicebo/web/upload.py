@@ -13,7 +13,7 @@ from starlette.datastructures import UploadFile
 
 from choicebo.errors import SpaceError
 from choicebo.space import Catalogue
-from choicebo.space.table import read_csv, usual_key
+from choicebo.space.table import read_file, read_table
 from choicebo.web.pictures import MEDIA_TYPES
 
 _TABLE_BYTES = 4 << 20
@@ -22,8 +22,14 @@ _LONGEST_NAME, _LONGEST_SUFFIX = 150, 10
 _BEGINNINGS = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"<svg", b"<?xml")
 
 
-def read_catalogue(table: UploadFile, key: str, label: str, image: str, images: Sequence[UploadFile]) -> Catalogue:
-    """The catalogue of an uploaded CSV; the image column is brought to the names of the uploaded files."""
+def read_catalogue(
+    table: UploadFile, key: str | None = None, label: str | None = None, image: str | None = None
+) -> Catalogue:
+    """The catalogue of an uploaded table; the image column is brought to the names of the uploaded files.
+
+    A column that is None is found by its name; an empty label or image means that there is none.
+    """
+    table.file.seek(0)
     content = table.file.read(_TABLE_BYTES + 1)
     if len(content) > _TABLE_BYTES:
         raise SpaceError(f"The table is too large: at most {_TABLE_BYTES >> 20} MB are taken.")
@@ -32,21 +38,24 @@ def read_catalogue(table: UploadFile, key: str, label: str, image: str, images: 
         path = Path(folder) / "table.csv"
         path.write_bytes(content)
         try:
-            found = read_csv(path)
-            column = key or usual_key(found.columns)
-            rows = [dict(row) for row in found.rows]
-            if image and image in found.columns:
-                for row in rows:
-                    row[image] = base_name(str(row[image])) if row[image] is not None else None
-            catalogue = Catalogue(rows, column, label or None, image or None)
+            found = read_file(path)
+            catalogue = Catalogue.recognise(found, key or None, label, image)
+            image = catalogue.image
+            if image:
+                rows = [{**row, image: row[image] and base_name(str(row[image]))} for row in catalogue.rows]
+                catalogue = Catalogue(
+                    read_table(rows), catalogue.key, catalogue.label, catalogue.image, catalogue.features
+                )
         except SpaceError as error:
             raise SpaceError(str(error).replace(repr(str(path)), repr(name))) from None
-    if image:
-        given = {base_name(file.filename or "") for file in images}
-        missing = [str(row[image]) for row in catalogue.rows if row[image] is not None and row[image] not in given]
-        if missing:
-            raise SpaceError(f"The image {missing[0]!r} of the table is not among the files: choose it as well.")
     return catalogue
+
+
+def missing_images(catalogue: Catalogue, images: Sequence[UploadFile]) -> list[str]:
+    """The names of images in the table that are not among the files."""
+    given = {base_name(file.filename or "") for file in images}
+    named = (row[catalogue.image] for row in catalogue.rows if catalogue.image)
+    return sorted({str(name) for name in named if name is not None and name not in given})
 
 
 def store_images(images: Sequence[UploadFile], parent: Path) -> Path:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import shutil
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -17,27 +17,49 @@ from choicebo.errors import ChoiceboError, SpaceError
 from choicebo.formatting import counted
 from choicebo.presentation.fields import describe
 from choicebo.presentation.page import data_url
-from choicebo.presentation.templates import check_show, fill_svg
+from choicebo.presentation.templates import fill_svg
 from choicebo.space import Catalogue, Option, Space
-from choicebo.study import Study, StudyError
+from choicebo.space.roles import column_roles
+from choicebo.study import Study
 from choicebo.study.definition import QUESTION, Show
 from choicebo.web.addresses import study_path
 from choicebo.web.context import Form, owner, render, see_other, server_of, text, wants_part
+from choicebo.web.form_problems import FINE, FieldError, Problems, placed
 from choicebo.web.pictures import MEDIA_TYPES
-from choicebo.web.study_form import ACQUISITIONS, ENGINES, KINDS, StudyForm, defined, typed_settings
-from choicebo.web.upload import base_name, read_catalogue, store_images
+from choicebo.web.study_form import (
+    ACQUISITIONS,
+    COLUMNS,
+    ENGINES,
+    KINDS,
+    SETTINGS,
+    StudyForm,
+    defined,
+    typed_settings,
+)
+from choicebo.web.upload import base_name, missing_images, read_catalogue, store_images
 
 router = APIRouter(dependencies=[Depends(owner)])
 
 _SAMPLE = 5
 _LARGEST_LOOK = 1 << 20
+_TABLE_FIELDS = ("name", "question", "table", "key", "label", "image", "images", *SETTINGS)
+_COLUMN_WORDS = {
+    "key names": "key",
+    "the key": "key",
+    "label names": "label",
+    "The label column": "label",
+    "image names": "image",
+    "The image column": "image",
+    "is not an image": "images",
+}
+"""The field that an error about a table is about, by the words in it."""
 _CHOICES: dict[str, Any] = {"kinds": KINDS, "acquisitions": ACQUISITIONS, "engines": ENGINES}
 
 
 @router.get("/studies/new")
 def new(request: Request) -> Response:
     """The empty form."""
-    return render(request, "setup.html", described=StudyForm.start(), preview=None, **_CHOICES)
+    return _form(request, StudyForm.start())
 
 
 @router.post("/studies/new")
@@ -45,62 +67,131 @@ def create(request: Request, form: Form) -> Response:
     """Create the study; or add or remove a parameter, which is a button of the same form."""
     described = StudyForm.read(form)
     if text(form, "act") != "create":
-        template = "parts/study_form.html" if wants_part(request) else "setup.html"
-        return render(request, template, described=described, preview=None, **_CHOICES)
-    try:
-        created = server_of(request).create(described.definition())
-    except ChoiceboError as error:
-        told = _problem(error)
-        return render(request, "setup.html", status=400, described=described, preview=told, **_CHOICES)
-    return see_other(study_path(created.name))
+        return _form(request, described, "parts/study_form.html" if wants_part(request) else "setup.html")
+    problems = _problems(request, described)
+    if not problems.found:
+        try:
+            return see_other(study_path(server_of(request).create(described.definition()).name))
+        except ChoiceboError as error:
+            problems = Problems((placed(error, {}),))
+    return _form(request, described, problems=problems, status=400)
 
 
 @router.post("/studies/preview")
 def preview(request: Request, form: Form) -> Response:
     """What is wrong with what is described, or five random options of it."""
     described = StudyForm.read(form)
-    if described.is_untouched:
-        return render(request, "parts/preview.html", preview=None)
+    wrong = _problems(request, described).typed()
     try:
-        found = _preview(described.space(), described.template)
-        _try(request, described)
-    except ChoiceboError as error:
-        found = _problem(error)
-    return render(request, "parts/preview.html", preview=found)
+        found = _preview(described.space(), "" if wrong.at("template") else described.template)
+    except ChoiceboError:
+        found = None  # it is among the problems, or not typed yet
+    return render(request, "parts/preview.html", preview=found, problems=wrong, fields=_fields(described.rows))
+
+
+def _form(
+    request: Request,
+    described: StudyForm,
+    template: str = "setup.html",
+    *,
+    problems: Problems = FINE,
+    status: int = 200,
+) -> Response:
+    shown = {"described": described, "preview": None, "problems": problems, "fields": (), **_CHOICES}
+    return render(request, template, status=status, **shown)
+
+
+def _problems(request: Request, described: StudyForm) -> Problems:
+    """What is wrong with a form, a name that is taken included."""
+    taken = _taken(request, described.name)
+    return Problems((*taken, *described.problems().found))
+
+
+def _fields(rows: Sequence[object] = ()) -> list[str]:
+    """The names of all fields, at which something may be told."""
+    numbered = [f"p-{column}-{at}" for at in range(len(rows)) for column in COLUMNS]
+    return ["name", "question", *numbered, "constraints", "template", *SETTINGS]
 
 
 @router.get("/studies/catalogue")
 def catalogue(request: Request) -> Response:
     """The form for a table."""
-    return render(request, "catalogue.html", form={}, question=QUESTION, preview=None, **_CHOICES)
+    return _table_form(request, {}, QUESTION)
 
 
 @router.post("/studies/catalogue")
 def create_catalogue(request: Request, form: Form) -> Response:
     """Create a study from a table; or only look at it, while the form is being filled in."""
+    looking, seen, columns, error = wants_part(request), None, None, None
     try:
-        found, images = _uploaded(form)
-        if wants_part(request):
-            _refuse_taken(request, text(form, "name").strip())
-            return render(request, "parts/preview.html", preview=_preview(found, "", images))
-        study = _create(request, form, found, images)
-    except ChoiceboError as error:
-        told = _problem(error)
-        if wants_part(request):
-            return render(request, "parts/preview.html", preview=told)
-        typed = {name: text(form, name) for name in ("name", "key", "label", "image", *typed_settings(form))}
-        question = text(form, "question")
-        return render(request, "catalogue.html", status=400, form=typed, question=question, preview=told, **_CHOICES)
-    return see_other(study_path(study.name))
+        found, images = _uploaded(form, looking)
+        # What the columns can be chosen from, unless the form has it already.
+        columns = found if text(form, "columns") != _listed_columns(found) else None
+        if looking:
+            seen = _preview(found, "", images)
+        _refuse_missing_images(found, images)
+        if taken := _taken(request, text(form, "name").strip()):
+            raise taken[0]
+        if not looking:
+            return see_other(study_path(_create(request, form, found, images).name))
+    except ChoiceboError as problem:
+        error = placed(problem, _COLUMN_WORDS)
+    problems = FINE if error is None else Problems((error,))
+    if looking:
+        shown: dict[str, Any] = {
+            "preview": seen,
+            "problems": problems.typed(),
+            "fields": _TABLE_FIELDS,
+            "catalogue": columns,
+        }
+        return render(request, "parts/preview.html", **shown)
+    typed = {name: text(form, name) for name in ("name", *typed_settings(form))}
+    return _table_form(request, typed, text(form, "question"), problems, 400)
 
 
-def _uploaded(form: FormData) -> tuple[Catalogue, list[UploadFile]]:
+def _table_form(
+    request: Request, form: Mapping[str, str], question: str, problems: Problems = FINE, status: int = 200
+) -> Response:
+    shown = {"form": form, "question": question, "preview": None, "problems": problems, "fields": (), **_CHOICES}
+    return render(request, "catalogue.html", status=status, catalogue=None, **shown)
+
+
+def _uploaded(form: FormData, looking: bool) -> tuple[Catalogue, list[UploadFile]]:
+    """The catalogue and the images that were sent.
+
+    Columns are chosen among those of the table that was looked at before; of another table they are found by their names.
+    """
     table = form.get("table")
     if not isinstance(table, UploadFile) or not table.filename:
-        raise SpaceError("There is no table yet: choose a CSV file.")
+        raise FieldError("table", "Choose a table: a CSV or Excel file.", empty=True)
     images = [file for file in form.getlist("images") if isinstance(file, UploadFile) and file.filename]
-    columns = [text(form, name).strip() for name in ("key", "label", "image")]
-    return read_catalogue(table, columns[0], columns[1], columns[2], images), images
+    given: dict[str, str | None] = {role: text(form, role).strip() for role in ("key", "label", "image")}
+    try:
+        found = read_catalogue(table)
+        if text(form, "columns") != _listed_columns(found):
+            given = {role: (name or None) if not text(form, "columns") else None for role, name in given.items()}
+        if given["image"] is None and not images and not looking:
+            given["image"] = ""  # nobody asked for pictures
+        return read_catalogue(table, **given), images
+    except SpaceError as error:
+        raise placed(error, {**_COLUMN_WORDS, "": "table"}) from None
+
+
+def _listed_columns(found: Catalogue) -> str:
+    """The columns of a table in one text, by which a form tells whether it has those of this table."""
+    return json.dumps(list(column_roles(found)))
+
+
+def _refuse_missing_images(found: Catalogue, images: Sequence[UploadFile]) -> None:
+    missing = missing_images(found, images)
+    if missing:
+        named = f"{missing[0]!r}" + (f" and {len(missing) - 1} more" if len(missing) > 1 else "")
+        raise FieldError(
+            "images",
+            f"The column {found.image!r} names pictures that are not among the files: choose {named}, or choose no column "
+            "with pictures.",
+            empty=not images,
+        )
 
 
 def _create(request: Request, form: FormData, found: Catalogue, images: list[UploadFile]) -> Study:
@@ -116,15 +207,10 @@ def _create(request: Request, form: FormData, found: Catalogue, images: list[Upl
         raise
 
 
-def _try(request: Request, described: StudyForm) -> None:
-    """Refuse what could not be created, except for a name that is still to come."""
-    _refuse_taken(request, described.name)
-    check_show(replace(described, name=described.name or "unnamed").definition())
-
-
-def _refuse_taken(request: Request, name: str) -> None:
+def _taken(request: Request, name: str) -> list[FieldError]:
     if name and any(info.name == name for info in server_of(request).list()):
-        raise StudyError(f"There is a study {name!r} already: give another name.")
+        return [FieldError("name", f"There is a study {name!r} already: give another name.")]
+    return []
 
 
 def _preview(space: Space | Catalogue, template: str, images: Sequence[UploadFile] = ()) -> dict[str, Any]:
@@ -141,13 +227,9 @@ def _preview(space: Space | Catalogue, template: str, images: Sequence[UploadFil
         for option in options
     ]
     size = counted(space.size, "option")
-    notes = [f"{column}: {why}" for column, why in space.dropped.items()] if isinstance(space, Catalogue) else []
+    roles = column_roles(space) if isinstance(space, Catalogue) else {}
     rules = " before the rules" if isinstance(space, Space) and space.constraints and space.size != float("inf") else ""
-    return {"problem": "", "size": size + rules, "sample": sample, "notes": notes}
-
-
-def _problem(error: ChoiceboError) -> dict[str, Any]:
-    return {"problem": str(error), "size": "", "sample": [], "notes": []}
+    return {"size": size + rules, "sample": sample, "roles": roles}
 
 
 def _uploaded_picture(option: Option, images: Sequence[UploadFile]) -> str | None:
