@@ -32,6 +32,15 @@ class NotAllowedError(ChoiceboError):
     """The visitor has not shown who they are, or may not see this."""
 
 
+class RenamedError(NotAllowedError):
+    """A rater comes to a study by a name that it no longer has."""
+
+    def __init__(self, message: str, token: str) -> None:
+        super().__init__(message)
+        self.token = token
+        """That of the rater, which leads to the study."""
+
+
 class OwnerOnlyError(ChoiceboError):
     """A rater looks at what is for the owner."""
 
@@ -90,12 +99,19 @@ class Access:
             return Visitor(found[1], is_owner=False)
         if self.is_owner(request):
             return Visitor(OWNER, is_owner=True)
+        if found is not None:
+            raise RenamedError(
+                f"The study has another name now: {found[0]!r}. Open your link again.", self._cookie(request, study)
+            )
         raise NotAllowedError("Open the link that you were given, or enter your token.")
 
     def rater(self, request: Request, study: str) -> tuple[str, str] | None:
         """The study and name of the rater whose link was opened in this browser."""
-        token = request.cookies.get(_rater_cookie(study)[0], "")
+        token = self._cookie(request, study)
         return Study.of_token(self._server.storage, token) if token else None
+
+    def _cookie(self, request: Request, study: str) -> str:
+        return request.cookies.get(_rater_cookie(study)[0], "")
 
     def require_owner(self, request: Request) -> None:
         """Refuse anybody but the owner."""

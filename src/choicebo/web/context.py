@@ -20,7 +20,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from choicebo.errors import InvalidInputError
-from choicebo.formatting import counted, moment, percent, plural
+from choicebo.formatting import counted, moment, percent, plural, without_password
 from choicebo.study import OWNER, Answer, Study, StudyError, StudyNotFoundError
 from choicebo.web.access import Access, OwnerOnlyError, Visitor
 from choicebo.web.addresses import name_of, slug, study_path
@@ -219,6 +219,13 @@ def _templates() -> Environment:
     )
     environment.globals.update(static=static_address, path=study_path)
     environment.filters.update(
-        explained=explained, code=code, counted=counted, moment=moment, percent=percent, plural=plural, slug=slug
+        explained=explained,
+        without_password=without_password,
+        code=code,
+        counted=counted,
+        moment=moment,
+        percent=percent,
+        plural=plural,
+        slug=slug,
     )
     return environment

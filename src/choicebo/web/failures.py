@@ -13,8 +13,15 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from choicebo.errors import ChoiceboError, InvalidInputError
-from choicebo.study import AlreadyAnsweredError, StorageError, StudyExistsError, StudyNotFoundError, UnknownRaterError
-from choicebo.web.access import ForgedFormError, NotAllowedError, OwnerOnlyError, TooManyAttemptsError
+from choicebo.study import (
+    AlreadyAnsweredError,
+    StorageError,
+    StudyArchivedError,
+    StudyExistsError,
+    StudyNotFoundError,
+    UnknownRaterError,
+)
+from choicebo.web.access import ForgedFormError, NotAllowedError, OwnerOnlyError, RenamedError, TooManyAttemptsError
 from choicebo.web.addresses import name_of, study_path
 from choicebo.web.context import access_of, render, see_other, server_of, wants_part
 from choicebo.web.guard import HEADERS
@@ -27,6 +34,7 @@ _CODES: tuple[tuple[type[Exception], int], ...] = (
     (StudyNotFoundError, 404),
     (UnknownRaterError, 404),
     (StudyExistsError, 409),
+    (StudyArchivedError, 423),
     (AlreadyAnsweredError, 409),
     (NotAllowedError, 401),
     (OwnerOnlyError, 403),
@@ -75,6 +83,8 @@ def _known(request: Request, error: Exception) -> Response:
     code = code_of(error)
     if isinstance(error, StudyNotFoundError) and "name" in request.path_params:
         server_of(request).forget(name_of(request.path_params["name"]))
+    if isinstance(error, RenamedError) and request.method == "GET" and _is_page(request):
+        return see_other(f"/join/{error.token}")
     if isinstance(error, NotAllowedError) and request.method == "GET" and _is_page(request):
         return see_other(f"/enter?next={quote(request.url.path)}")
     return answer(request, code, _told(request, error))

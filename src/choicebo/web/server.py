@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from concurrent.futures import Executor, Future
 
@@ -41,8 +42,10 @@ class Server:
         """The study of that name."""
         with self._lock:
             known = self._studies.get(name)
-        if known is not None:
+        if known is not None and known.name == name:
             return known
+        if known is not None:  # it was renamed, perhaps by another process
+            self.forget(name)
         if self.storage.file is not None and not self.storage.file.exists():
             raise StudyNotFoundError(f"There is no study {name!r}.")
         return self._keep(Study.open(self.storage, name, executor=self.scheduler.pool))
@@ -56,6 +59,15 @@ class Server:
         """Keep a study that was just opened or created; the first of its name stays, so that threads share it."""
         with self._lock:
             return self._studies.setdefault(study.name, study)
+
+    def delete(self, name: str) -> None:
+        """Remove a study for good, with the images that were uploaded for it."""
+        folder = self.study(name).folder
+        Study.delete(self.storage, name)
+        self.forget(name)
+        uploaded = folder is not None and folder.parent == self.settings.image_folder.absolute()
+        if uploaded and not any(Study.open(self.storage, info.name).folder == folder for info in self.list()):
+            shutil.rmtree(folder, ignore_errors=True)  # type: ignore[arg-type]
 
     def forget(self, name: str) -> None:
         """Drop what is known of a study, which may have gone."""

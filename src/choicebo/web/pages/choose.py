@@ -57,6 +57,8 @@ _PROGRESS = (
 @router.get("/study/{name}")
 async def choose(request: Request, sitting: Sitting, notice: str = "") -> Response:
     """The page with the question."""
+    if sitting.study.archived_at is not None:
+        return render(request, "archived.html", seat=sitting)
     return await _stage(request, sitting, "choose.html", notice)
 
 

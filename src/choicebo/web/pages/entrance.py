@@ -17,7 +17,7 @@ router = APIRouter()
 def home(request: Request) -> Response:
     """The only study, or the list of them."""
     access_of(request).require_owner(request)
-    studies = server_of(request).list()
+    studies = [info for info in server_of(request).list() if info.archived_at is None]
     return see_other(study_path(studies[0].name) if len(studies) == 1 else "/studies")
 
 
