@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from choicebo.cli import doctor, example, export_import, new, pick, report, status, upgrade
+from choicebo.cli import doctor, example, export_import, history, manage, new, pick, report, status, upgrade
 
 
 def add_to(app: typer.Typer) -> None:
@@ -14,6 +14,15 @@ def add_to(app: typer.Typer) -> None:
     app.command("pick")(pick.pick)
     app.command("status")(status.status)
     app.command("report")(report.report)
+    app.command("history")(history.history)
+    app.command("retract")(history.retract)
+    app.command("restore")(history.restore)
+    app.command("raters")(manage.raters)
+    app.command("edit")(manage.edit)
+    app.command("rename")(manage.rename)
+    app.command("duplicate")(manage.duplicate)
+    app.command("archive")(manage.archive)
+    app.command("delete")(manage.delete)
     app.command("export")(export_import.export)
     app.command("import")(export_import.import_)
     app.command("upgrade")(upgrade.upgrade)

@@ -127,7 +127,13 @@ def _list(studies: tuple[StudyInfo, ...], json: bool) -> None:
     if json:
         output.print_json(
             [
-                {"name": s.name, "question": s.question, "created_at": s.created_at.isoformat(), "answers": s.answers}
+                {
+                    "name": s.name,
+                    "question": s.question,
+                    "created_at": s.created_at.isoformat(),
+                    "answers": s.answers,
+                    "archived": s.archived_at is not None,
+                }
                 for s in studies
             ]
         )
@@ -140,6 +146,10 @@ def _list(studies: tuple[StudyInfo, ...], json: bool) -> None:
         table.add_column(heading)
     for each in studies:
         table.add_row(
-            Text(each.name), str(each.answers), str(each.raters), f"{each.created_at:%Y-%m-%d}", Text(each.question)
+            Text(each.name).append("" if each.archived_at is None else " (archived)", style="dim"),
+            str(each.answers),
+            str(each.raters),
+            f"{each.created_at:%Y-%m-%d}",
+            Text(each.question),
         )
     output.results().print(table)

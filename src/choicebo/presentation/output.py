@@ -64,9 +64,15 @@ def _console(stderr: bool) -> PlainTextConsole:
 
 
 def complain(message: str, title: str = "Error") -> None:
-    """Print one line about what went wrong; a message of several lines is joined."""
-    line = Text.assemble((f"{title}: ", "bold red"), " ".join(message.split()))
-    notes().print(line, soft_wrap=True)
+    """Print what went wrong on one line; lines that are indented, a text with carets under its spot, keep their columns."""
+    lines: list[str] = [""]
+    for line in message.splitlines():
+        if line.startswith("    "):
+            lines += [line, ""]
+        else:
+            lines[-1] = " ".join((lines[-1] + " " + line).split())
+    told = "\n".join(line for line in lines if line)
+    notes().print(Text.assemble((f"{title}: ", "bold red"), told), soft_wrap=True)
 
 
 def warn(message: str) -> None:

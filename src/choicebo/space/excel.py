@@ -34,32 +34,24 @@ def read_records(path: Path, what: str) -> list[tuple[int, list[Any]]]:
         ) from None
     damaged = SpaceError(f"{what} is not an Excel file that can be read: save it again, or as 'CSV UTF-8'.")
     try:
-        with zipfile.ZipFile(path) as archive:
-            size = sum(part.file_size for part in archive.infolist())
-        if size > _MOST_BYTES:
-            raise SpaceError(f"{what} unpacks to {size >> 20} MB: leave out sheets, pictures or rows.")
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+        with path.open("rb") as file:
+            with zipfile.ZipFile(file) as archive:
+                size = sum(part.file_size for part in archive.infolist())
+            if size > _MOST_BYTES:
+                raise SpaceError(f"{what} unpacks to {size >> 20} MB: leave out sheets, pictures or rows.")
+            book = openpyxl.load_workbook(file, read_only=True, data_only=True)
+            if not book.worksheets:
+                raise damaged
+            rows = book.worksheets[0].iter_rows(values_only=True)
+            lines = [(number, [_plain(cell) for cell in row]) for number, row in enumerate(rows, start=1)]
     except SpaceError:
         raise
     except Exception:  # whatever a damaged archive can do to a parser
         raise damaged from None
-    try:
-        if not book.worksheets:
-            raise damaged
-        lines = [
-            (number, [_plain(cell) for cell in line])
-            for number, line in enumerate(book.worksheets[0].iter_rows(values_only=True), start=1)
-        ]
-    except SpaceError:
-        raise
-    except Exception:
-        raise damaged from None
-    finally:
-        book.close()
     filled = [(number, line) for number, line in lines if any(cell is not None for cell in line)]
     if not filled:
         return []
-    width = max((at for _, line in filled for at, cell in enumerate(line, start=1) if cell is not None))
+    width = max(at for _, line in filled for at, cell in enumerate(line, start=1) if cell is not None)
     padded = [(number, (line + [None] * width)[:width]) for number, line in filled]
     # A column without a name is told of as in other tables.
     return [(padded[0][0], ["" if cell is None else cell for cell in padded[0][1]]), *padded[1:]]

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif", ".svg")
 _KEYS = ("sku", "key", "id", "uid", "uuid", "code", "number", "no", "nr", "article", "ean", "isbn")
+_NUMBERED_KEYS = ("sku", "key", "id", "uid", "ean", "isbn")
+"""Numbers under these names count or measure nothing."""
 _LABELS = ("name", "label", "title", "caption")
 _IMAGES = ("image", "picture", "photo", "img", "pic", "thumbnail", "file", "filename", "path", "url", "src", "link")
 
@@ -52,7 +54,7 @@ def recognise(
     """
     taken = [name for name in (key, label, image) if name]
     if key is None:
-        key = _find(table, (*_KEYS, *_LABELS), taken, _tells_apart)
+        key = _find(table, _KEYS, taken, _tells_apart) or _find(table, _LABELS, taken, _tells_apart)
         if key is None and table.columns and _tells_apart(_cells(table, table.columns[0])):
             key = table.columns[0] if table.columns[0] not in taken else None
         if key is None:
@@ -144,11 +146,14 @@ def _are_pictures(cells: Sequence[Cell]) -> bool:
 
 
 def _is_reference(table: Table, name: str) -> bool:
-    """Whether a column has a name as of a key, label or picture, and another text in each row: it tells no likeness."""
-    words, cells = _words(name), _cells(table, name)
-    named = bool(words) and words[-1] in (*_KEYS, *_LABELS, *_IMAGES)
-    texts = all(cell is None or isinstance(cell, str) for cell in cells)
-    return named and texts and len({cell for cell in cells if cell is not None}) == sum(c is not None for c in cells)
+    """Whether a column is named as a key, label or picture, and each cell is another: it tells no likeness."""
+    cells = [cell for cell in _cells(table, name) if cell is not None]
+    last = (_words(name) or [""])[-1]
+    if len(set(cells)) < len(cells):
+        return False
+    if all(isinstance(cell, str) for cell in cells):
+        return last in (*_KEYS, *_LABELS, *_IMAGES)
+    return last in _NUMBERED_KEYS and all(isinstance(cell, int) for cell in cells)
 
 
 def _is_dropped(table: Table, name: str) -> bool:

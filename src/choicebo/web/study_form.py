@@ -141,7 +141,8 @@ class StudyForm:
         try:
             return Space(parameters, rules)
         except SpaceError as error:
-            raise FieldError("constraints" if rules else "p-name-0", str(error)) from None
+            told = str(error).replace("Constraint", "Rule").replace("constraint", "rule")
+            raise FieldError("constraints" if rules else "p-name-0", told) from None
 
     def _definition(self, space: Space) -> StudyDefinition:
         if len(self.template) > LONGEST_TEMPLATE:

@@ -36,7 +36,7 @@ def change(request: Request, sitting: OwnerSitting, form: Form) -> Response:
     """Do what the button says."""
     study, server = sitting.study, server_of(request)
     before = study.name
-    typed = {field: text(form, field).strip() for field in ("name", "question", "template", "copy", "confirm")}
+    typed = {field: text(form, field).strip() for field in ("name", "question", "template", "copy_name", "confirm")}
     try:
         match text(form, "act"):
             case "edit":
@@ -49,7 +49,7 @@ def change(request: Request, sitting: OwnerSitting, form: Form) -> Response:
                 server.forget(before)
                 return see_other(study_path(study.name, "settings?notice=saved"))
             case "duplicate":
-                with study.duplicate(typed["copy"], answers=text(form, "answers") == "yes") as copy:
+                with study.duplicate(typed["copy_name"], answers=text(form, "answers") == "yes") as copy:
                     return see_other(study_path(copy.name, "settings?notice=copied"))
             case "archive":
                 study.archive()
@@ -72,7 +72,7 @@ def change(request: Request, sitting: OwnerSitting, form: Form) -> Response:
 def _at_field(error: ChoiceboError, act: str) -> FieldError:
     """An error at the field of the form in question."""
     if act == "duplicate":
-        return FieldError("copy", str(error))
+        return FieldError("copy_name", str(error))
     return placed(error, {"name of the study": "name", "The question": "question", "template": "template"})
 
 
@@ -90,7 +90,7 @@ def _page(
         "name": study.name,
         "question": study.question,
         "template": study.show.template or "",
-        "copy": f"{study.name} (copy)",
+        "copy_name": f"{study.name} (copy)",
         "confirm": "",
     }
     shown: dict[str, Any] = {

@@ -188,9 +188,8 @@ def _refuse_missing_images(found: Catalogue, images: Sequence[UploadFile]) -> No
         named = f"{missing[0]!r}" + (f" and {len(missing) - 1} more" if len(missing) > 1 else "")
         raise FieldError(
             "images",
-            f"The column {found.image!r} names pictures that are not among the files: choose {named}, or choose no column "
-            "with pictures.",
-            empty=not images,
+            f"The column {found.image!r} names pictures that are not among the files: choose {named} here, or 'none' as the "
+            "column with image files.",
         )
 
 
