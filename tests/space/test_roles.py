@@ -64,7 +64,7 @@ def test_what_is_said_of_the_columns_wins():
     rows = table("id,name,title,price", "1,Rye,x,3", "2,Oat,y,4")
     found = cb.Catalogue.recognise(rows, key="name", label="")
     assert (found.key, found.label) == ("name", None)
-    with pytest.raises(SpaceError, match="label names the column 'titel'.*'title'"):
+    with pytest.raises(SpaceError, match=r"label names the column 'titel'.*'title'"):
         cb.Catalogue.recognise(rows, label="titel")
     with pytest.raises(SpaceError, match="no rows"):
         cb.Catalogue.recognise([])

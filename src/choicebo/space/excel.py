@@ -58,6 +58,8 @@ def read_records(path: Path, what: str) -> list[tuple[int, list[Any]]]:
 
 
 def _plain(cell: Any) -> Any:
+    if isinstance(cell, datetime) and cell.time() == time():
+        return cell.date().isoformat()  # Excel has no dates without a time
     if isinstance(cell, (datetime, date, time)):
         return cell.isoformat()
     if isinstance(cell, str):
