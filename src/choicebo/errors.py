@@ -58,6 +58,10 @@ class BusyError(StorageError):
     """Too many use the database at this moment; the same may succeed a little later."""
 
 
+class ReadOnlyError(StorageError):
+    """The database can be read, and not written: by its file, its folder, its URL or the rights of its user."""
+
+
 class SchemaVersionError(StorageError):
     """The database was made by an older or a newer choicebo."""
 

@@ -3,6 +3,7 @@
 from choicebo.errors import (
     AlreadyAnsweredError,
     BusyError,
+    ReadOnlyError,
     SchemaVersionError,
     StorageError,
     StudyArchivedError,
@@ -34,6 +35,7 @@ __all__ = [
     "BusyError",
     "Question",
     "Rater",
+    "ReadOnlyError",
     "SchemaVersionError",
     "Standing",
     "Status",

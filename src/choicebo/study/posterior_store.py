@@ -6,6 +6,7 @@ answers, or is not what this module writes, is taken for damaged.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import io
@@ -21,6 +22,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from choicebo import __version__
+from choicebo.errors import ReadOnlyError
 from choicebo.study.storage import Storage
 from choicebo.study.tables import CacheRow
 
@@ -55,12 +57,12 @@ class PosteriorStore:
             return None
 
     def save(self, key: tuple[str, int], posterior: Posterior) -> None:
-        """Store a model; the oldest go."""
+        """Store a model; the oldest go. A database that may only be read is left alone: that costs time, no more."""
         insert: Any = sqlite.insert if self._storage.is_sqlite else postgresql.insert
         row = {"study_id": self._study_id, "kind": _KIND, "key": self._key(key), "content": to_bytes(posterior)}
         mine = CacheRow.study_id == self._study_id
         latest = sa.select(CacheRow.id).where(mine, CacheRow.kind == _KIND).order_by(CacheRow.id.desc()).limit(_MOST)
-        with self._storage.write() as connection:
+        with contextlib.suppress(ReadOnlyError), self._storage.write() as connection:
             connection.execute(insert(CacheRow).values(row).on_conflict_do_nothing())
             connection.execute(sa.delete(CacheRow).where(mine, CacheRow.id.not_in(latest.scalar_subquery())))
 

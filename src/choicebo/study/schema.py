@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import sqlalchemy as sa
 
 from choicebo.errors import SchemaVersionError, StorageError
 from choicebo.study.storage import Storage
+from choicebo.study.tables import Base
 
 VERSION_TABLE = "choicebo_version"
 SCRIPTS = Path(__file__).parent / "migrations"
@@ -57,7 +59,10 @@ def create(storage: Storage) -> None:
 
 
 def check(storage: Storage, connection: sa.Connection) -> None:
-    """Refuse a database whose tables are not exactly those that this choicebo knows."""
+    """Refuse a database whose tables are not exactly those that this choicebo knows.
+
+    A file that cannot be written cannot be upgraded either: it is read as if it had been.
+    """
     found = _version(connection)
     if found is None:
         raise StorageError(_not_ours(storage, connection))
@@ -65,10 +70,27 @@ def check(storage: Storage, connection: sa.Connection) -> None:
     if found == newest:
         return
     _refuse_newer(storage, found)
+    if storage.is_read_only:
+        views = list(_views(connection))
+        storage.see_through(views)
+        for view in views:
+            connection.exec_driver_sql(view)
+        return
     raise SchemaVersionError(
         f"{storage} was made by an older choicebo (tables {found}, this one needs {newest}): "
         f"make a copy, then run: choicebo upgrade {storage}"
     )
+
+
+def _views(connection: sa.Connection) -> Iterator[str]:
+    """Temporary views that have the columns which older tables lack, empty; they stand before the tables of the same name."""
+    inspector = sa.inspect(connection)
+    for table in Base.metadata.sorted_tables:
+        there = {column["name"] for column in inspector.get_columns(table.name, schema="main")}
+        lacking = [column.name for column in table.columns if column.name not in there]
+        if lacking:
+            empty = ", ".join(f"NULL AS {name}" for name in lacking)
+            yield f"CREATE TEMP VIEW IF NOT EXISTS {table.name} AS SELECT *, {empty} FROM main.{table.name}"
 
 
 def is_empty(connection: sa.Connection) -> bool:

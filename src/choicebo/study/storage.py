@@ -5,6 +5,9 @@ on PostgreSQL the caller locks the row of the study. Reading happens in one snap
 
 SQLite lets whoever asks at the right moment write first, and a process of many threads could starve some of them. So the
 threads of one process queue for each file and write in the order in which they came.
+
+A file that cannot be written can be read. SQLite wants to write beside a file even to read it, unless it is told that nobody
+changes it.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ import contextlib
 import json
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -25,7 +28,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import NullPool
 
-from choicebo.errors import BusyError, StorageError, StudyError
+from choicebo.errors import BusyError, ReadOnlyError, StorageError, StudyError
 from choicebo.formatting import as_given, without_password
 from choicebo.space.table import UNSTORABLE
 from choicebo.study.turns import shared_turns
@@ -84,6 +87,7 @@ class Storage:
         self._engine: sa.Engine | None = None
         self._was_there = False
         self._turns = shared_turns(os.path.realpath(self.file)) if self.file is not None else None
+        self._views: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return str(self._url.database) if self.is_sqlite else self._url.render_as_string(hide_password=True)
@@ -105,6 +109,22 @@ class Storage:
             return Path(database)
         return Path(unquote(database.removeprefix("file:").partition("?")[0]))
 
+    @property
+    def is_read_only(self) -> bool:
+        """Whether it is an SQLite file that cannot be written, by its rights, those of its folder, or its URL."""
+        if self.file is None or not self.file.exists():
+            return False
+        return (
+            self._url.query.get("mode") == "ro"
+            or self._url.query.get("immutable") == "1"
+            or not os.access(self.file, os.W_OK)
+            or not os.access(self.file.absolute().parent, os.W_OK)
+        )
+
+    def see_through(self, views: Iterable[str]) -> None:
+        """Look at the tables of an SQLite file through temporary views, which every later connection makes."""
+        self._views = tuple(views)
+
     def require_file(self) -> None:
         """Refuse a file that is not there: SQLite would silently make an empty one."""
         if self.file is not None and not os.path.exists(self.file):  # noqa: PTH110  (false for names that are too long)
@@ -122,6 +142,8 @@ class Storage:
     @contextlib.contextmanager
     def write(self) -> Iterator[sa.Connection]:
         """One transaction: stored for good when the block ends, forgotten if it raises."""
+        if self.is_read_only:
+            raise ReadOnlyError(_SQLITE_SENTENCES["readonly"].format(file=str(self.file)))
         with self._translated(), self._turn(), self._connect() as connection:
             connection = connection.execution_options(choicebo_writes=True)
             with connection.begin():
@@ -178,7 +200,8 @@ class Storage:
             if self.is_sqlite:
                 # A connection per transaction costs little, and leaves no handle behind when the file is moved.
                 engine = sa.create_engine(self._url, poolclass=NullPool, connect_args={"timeout": BUSY_SECONDS})
-                event.listen(engine, "connect", _prepare_sqlite)
+                event.listen(engine, "do_connect", self._connect_to_read)
+                event.listen(engine, "connect", self._prepare_sqlite)
                 event.listen(engine, "begin", _begin_sqlite)
                 return engine
             engine = sa.create_engine(
@@ -189,6 +212,29 @@ class Storage:
         except (ModuleNotFoundError, NoSuchModuleError):
             raise StorageError("PostgreSQL needs the driver psycopg: pip install 'choicebo[postgres]'.") from None
 
+    def _connect_to_read(self, dialect: sa.Dialect, _record: object, arguments: Any, options: Any) -> Any:
+        """A connection to a file that cannot be written; None for others, to which everybody can connect."""
+        if self.file is None or not self.is_read_only:
+            return None
+        try:
+            connection: Any = dialect.connect(*arguments, **options)
+            connection.execute("PRAGMA schema_version")
+            return connection
+        except sqlite3.OperationalError:
+            file = self.file.absolute()
+            unfinished = Path(f"{file}-wal")
+            if unfinished.exists() and unfinished.stat().st_size:
+                raise StorageError(
+                    f"The file {str(file)!r} cannot be read where it cannot be written: its latest answers are still in "
+                    f"{unfinished.name!r}. Copy both files to a folder of your own."
+                ) from None
+            return sqlite3.connect(f"{file.as_uri()}?mode=ro&immutable=1", uri=True)
+
+    def _prepare_sqlite(self, connection: sqlite3.Connection, record: object) -> None:
+        _prepare_sqlite(connection, record)
+        for view in self._views:
+            connection.execute(view)
+
     @contextlib.contextmanager
     def _translated(self) -> Iterator[None]:
         try:
@@ -196,13 +242,15 @@ class Storage:
         except PoolTimeoutError as error:
             raise BusyError(self._too_many()) from error
         except DBAPIError as error:
-            kind = BusyError if _is_busy(error) else StorageError
+            kind = BusyError if _is_busy(error) else ReadOnlyError if _is_read_only(error) else StorageError
             raise kind(self._sentence(error)) from error
         except (json.JSONDecodeError, UnicodeDecodeError) as error:  # of a column, or of SQLite's own message
             raise StorageError(_SQLITE_SENTENCES["malformed"].format(file=str(self))) from error
 
     def _sentence(self, error: DBAPIError) -> str:
         reason = str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else type(error.orig).__name__
+        if not self.is_sqlite and _is_read_only(error):
+            return f"The database {self} may only be read by this user ({reason}): connect as one who may write."
         if not self.is_sqlite:
             return f"The database {self} reports: {reason}. Check that the server runs and that the URL is right."
         lower = reason.lower()
@@ -229,6 +277,12 @@ def _is_busy(error: DBAPIError) -> bool:
     code = getattr(error.orig, "sqlstate", None) or getattr(error.orig, "sqlite_errorname", None) or ""
     said = str(error.orig)
     return code in _BUSY_CODES or "too many clients" in said or "remaining connection slots" in said
+
+
+def _is_read_only(error: DBAPIError) -> bool:
+    """Whether something would have been written that may only be read."""
+    code = getattr(error.orig, "sqlstate", None) or getattr(error.orig, "sqlite_errorname", None) or ""
+    return code in ("25006", "42501") or code.startswith("SQLITE_READONLY")
 
 
 _BUSY_CODES = ("SQLITE_BUSY", "SQLITE_BUSY_SNAPSHOT", "SQLITE_LOCKED", "40001", "40P01", "53300", "55P03")

@@ -15,6 +15,7 @@ from starlette.responses import JSONResponse, Response
 from choicebo.errors import ChoiceboError, InvalidInputError
 from choicebo.study import (
     AlreadyAnsweredError,
+    ReadOnlyError,
     StorageError,
     StudyArchivedError,
     StudyExistsError,
@@ -41,6 +42,7 @@ _CODES: tuple[tuple[type[Exception], int], ...] = (
     (TooManyAttemptsError, 429),
     (ForgedFormError, 403),
     (InvalidInputError, 400),
+    (ReadOnlyError, 423),
     (StorageError, 503),
 )
 _RETRY_AFTER = {429: "60", 503: "2"}
@@ -48,6 +50,7 @@ _RETRY_AFTER = {429: "60", 503: "2"}
 _NOT_NOW = (
     "The studies cannot be read or written at the moment. What was acknowledged is stored; try again in a moment."
 )
+_ONLY_READ = "The studies can only be read at the moment: nothing can be answered or changed."
 _GONE = "There is no such study, or no longer."
 _TOO_DEEP = "What was sent is nested too deeply: send a plain value."
 _NO_TEXT = "What was sent holds half a character (a lone surrogate), which cannot be stored: leave it out."
@@ -94,6 +97,8 @@ def _told(request: Request, error: Exception) -> str:
     """The sentence of an error; only the owner learns where the studies are stored."""
     if access_of(request).shows_owner(request):
         return str(error)
+    if isinstance(error, ReadOnlyError):
+        return _ONLY_READ
     if isinstance(error, StorageError):
         log.warning("%s", error)
         return _NOT_NOW

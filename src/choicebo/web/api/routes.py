@@ -48,6 +48,7 @@ errors: dict[int | str, dict[str, Any]] = {
         404: "There is none.",
         409: "Another answer or study is there.",
         413: "The body is too large.",
+        423: "The study is archived, or the database can only be read.",
         422: "Not of the right form.",
         429: "Too many wrong tokens.",
         503: "The database cannot be reached.",
