@@ -25,18 +25,25 @@ from study_helpers import Server, answer, new_study
 from choicebo.errors import ChoiceboError
 from choicebo.study import StorageError, Study
 
-CRASHER = Path(__file__).with_name("study_crasher.py")
+CRASHERS = {
+    "library": ("study_crasher.py", "kill"),
+    "server": ("command_crasher.py", "server"),
+    "terminal": ("command_crasher.py", "terminal"),
+}
+"""By what is killed: the program that does it, and its mode."""
 
 
-def killed(url: str, kills: int, seed: int = 1) -> str:
+def killed(url: str, kills: int, what: str = "library", seed: int = 1) -> str:
     """kill -9 at any moment: nothing that was acknowledged is lost, nothing is there twice."""
     study = new_study(url)
-    command = [sys.executable, str(CRASHER), str(url), "kill", str(kills), str(seed)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=10 + 10 * kills)
+    program, mode = CRASHERS[what]
+    command = [sys.executable, str(Path(__file__).with_name(program)), str(url), mode, str(kills), str(seed)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60 + 10 * kills)
     assert done.returncode == 0, done.stderr
     acknowledged = [tuple(map(int, line.split())) for line in done.stdout.splitlines()]
     stored = [(past.question, past.kept[0]) for past in study.history()]
-    lost, doubled = len(set(acknowledged) - set(stored)), len(stored) - len(set(stored))
+    lost = len(set(acknowledged) - set(stored))
+    doubled = len(stored) - len({number for number, _ in stored})
     assert (lost, doubled) == (0, 0)
     assert len(acknowledged) >= kills
     # At each kill one answer may have been stored whose receipt was still on its way.
