@@ -107,7 +107,7 @@ class Storage:
 
     def require_file(self) -> None:
         """Refuse a file that is not there: SQLite would silently make an empty one."""
-        if self.file is not None and not os.path.exists(self.file):  # noqa: PTH110  (false for names that are too long)
+        if self.file is not None and not self._is_there():
             raise StorageError(f"There is no file {str(self.file)!r}: check the path, or create a study there first.")
 
     @contextlib.contextmanager
@@ -160,13 +160,17 @@ class Storage:
     def _connect(self) -> sa.Connection:
         file = self.file
         if file is not None:
-            if self._was_there and not file.exists():
+            there = self._is_there()
+            if self._was_there and not there:
                 raise StorageError(
                     f"The file {str(file)!r} is gone: it was moved or deleted while it was in use. Put it back; "
                     "nothing is written until then."
                 )
-            self._was_there = file.exists()
+            self._was_there = there
         return self._open().connect()
+
+    def _is_there(self) -> bool:
+        return self.file is not None and os.path.exists(self.file)  # noqa: PTH110  (false for names that are too long)
 
     def _open(self) -> sa.Engine:
         if self._engine is None:
