@@ -31,6 +31,10 @@ class StudyExistsError(StudyError):
     """A study of that name is there already."""
 
 
+class StudyArchivedError(StudyError):
+    """The study is archived: it can be read, and nothing is asked or answered until it is brought back."""
+
+
 class UnknownRaterError(StudyError):
     """Nobody of that name answers this study."""
 

@@ -21,12 +21,14 @@ from choicebo.study import (
     AlreadyAnsweredError,
     Storage,
     Study,
+    StudyArchivedError,
     StudyError,
     StudyExistsError,
     StudyNotFoundError,
     UnknownRaterError,
     upgrade,
 )
+from choicebo.study.definition import Show
 from choicebo.study.posterior_store import PosteriorStore
 from choicebo.study.schema import VERSION_TABLE
 from choicebo.study.tables import Base, CacheRow, LogRow, OptionRow, QuestionRow, RaterRow, ShownRow, TokenRow
@@ -682,5 +684,135 @@ class InAndOut:
             study.export_csv("everything")
 
 
-class StudyContract(WhereStudiesLive, TheLoop, SeveralRaters, CrashesAndCrowds, Preparation, InAndOut):
+class KeepingHouse:
+    def test_an_edit_leaves_the_answers_alone_and_is_seen_by_everybody_who_has_it_open(self, url):
+        study = new_study(url)
+        answer(study)
+        beside = Study.open(url)
+        history, following = study.history(), study.ask().options
+        study.edit(question="Again?", show=Show("svg", template="<svg>{minutes}</svg>"), objective_names=["crust", ""])
+        for seen in (study, beside, Study.open(url)):
+            assert (seen.history(), seen.ask().options) == (history, following)
+            assert (seen.question, seen.show.kind, seen.objective_names) == ("Again?", "svg", ("crust", ""))
+        beside.edit(objective_names=[])
+        assert study.n_answers == 1
+        assert study.objective_names is None
+
+    def test_an_edit_of_two_processes_loses_neither(self, url):
+        study, beside = new_study(url), Study.open(url)
+        study.edit(question="Again?")
+        beside.rename("loaf")
+        opened = Study.open(url)
+        assert (opened.question, opened.name) == ("Again?", "loaf")
+
+    def test_an_edit_that_cannot_be_is_refused_and_changes_nothing(self, url):
+        study = new_study(url)
+        new_study(url, "soup", MENU)
+        with pytest.raises(StudyExistsError, match="'soup'"):
+            study.rename("soup")
+        for wrong in ({"name": " "}, {"question": ""}, {"show": Show("image")}, {"objective_names": [3]}):
+            with pytest.raises(InvalidInputError):
+                study.edit(**wrong)
+        assert Study.open(url, "bread").definition == study.definition
+
+    def test_a_renamed_study_goes_on_for_those_who_have_it_open(self, url):
+        study = new_study(url)
+        token = study.add_rater("ann")
+        beside = Study.open(url)
+        question = beside.ask("ann")
+        study.rename("loaf")
+        beside.tell(question, [0])
+        assert (beside.name, Study.open(url, "loaf").n_answers) == ("loaf", 1)
+        assert Study.of_token(url, token) == ("loaf", "ann")
+        with pytest.raises(StudyNotFoundError, match="no study 'bread'"):
+            Study.open(url, "bread")
+        assert new_study(url, "bread").n_answers == 0
+        assert beside.n_answers == 1
+
+    def test_a_copy_has_the_definition_and_on_demand_the_answers(self, url):
+        study = new_study(url, question="Again?")
+        study.add_rater("ann")
+        answer(study)
+        answer(study, rater="ann")
+        study.archive()
+        plain, full = study.duplicate("plain"), study.duplicate("full", answers=True)
+        assert (plain.question, plain.n_answers, len(plain.raters())) == ("Again?", 0, 1)
+        assert (full.history(), full.data) == (study.history(), study.data)
+        assert full.archived_at is None
+        answer(full)
+        assert (study.n_answers, full.n_answers) == (2, 3)
+        with pytest.raises(StudyExistsError):
+            study.duplicate("full")
+
+    def test_an_archived_study_can_be_read_and_not_answered(self, url):
+        study = new_study(url)
+        answer(study)
+        question = study.ask()
+        beside = Study.open(url)
+        study.archive()
+        refused = (
+            beside.ask,
+            lambda: beside.tell(question, [0]),
+            lambda: beside.skip(question),
+            beside.undo,
+            lambda: beside.retract(beside.history()[0]),
+            lambda: beside.add_rater("ann"),
+        )
+        for act in refused:
+            with pytest.raises(StudyArchivedError, match="archived"):
+                act()
+        assert (beside.n_answers, len(beside.history()), beside.archived_at) == (1, 1, study.archived_at)
+        assert [info.archived_at for info in Study.list(url)] == [study.archived_at]
+        assert Study.open(url).name == "bread"
+        new_study(url, "soup", MENU)
+        assert Study.open(url).name == "soup"
+        copy = Study.import_json(url, study.export_json(), name="copy")
+        assert copy.archived_at == study.archived_at
+        study.unarchive()
+        assert beside.tell(question, [0]).question == 2
+        Study.delete(url, "copy")
+
+    @pytest.mark.parametrize("answers", ["keep", "retract"])
+    def test_a_removed_rater_answers_no_longer_until_they_are_brought_back(self, url, answers):
+        study = new_study(url)
+        token = study.add_rater("ann")
+        for rater in ("ann", "ann", OWNER):
+            answer(study, rater=rater)
+        beside = Study.open(url)
+        question = beside.ask("ann")
+        study.retract(study.history("ann")[0])
+        study.remove_rater("ann", answers=answers)
+        assert (study.rater_of(token), Study.of_token(url, token)) == (None, None)
+        for act in (lambda: beside.ask("ann"), lambda: beside.tell(question, [0]), lambda: beside.undo(rater="ann")):
+            with pytest.raises(StudyError, match="'ann' was removed"):
+                act()
+        for act in (study.add_rater, study.new_token):
+            with pytest.raises(StudyError, match="removed"):
+                act("ann")
+        assert (study.n_answers, len(study.history("ann"))) == (2 if answers == "keep" else 1, 2)
+        assert [rater.removed_at is None for rater in study.raters()] == [True, False]
+        assert [info.raters for info in Study.list(url)] == [1]
+        copy = Study.import_json(url, study.export_json(), name="copy")
+        assert [rater.removed_at for rater in copy.raters()] == [rater.removed_at for rater in study.raters()]
+        for has_ann in (study, copy):
+            renewed = has_ann.restore_rater("ann")
+            assert has_ann.rater_of(renewed) == "ann"
+            assert has_ann.rater_of(token) is None
+            assert [past.state for past in has_ann.history("ann")] == ["retracted", "standing"]
+        assert beside.tell(question, [0]).rater == "ann"
+
+    def test_who_cannot_be_removed_or_brought_back_is_refused(self, url):
+        study = new_study(url)
+        study.add_rater("ann")
+        with pytest.raises(StudyError, match="owner"):
+            study.remove_rater(OWNER)
+        with pytest.raises(UnknownRaterError):
+            study.remove_rater("bob")
+        with pytest.raises(StudyError, match="'keep' or 'retract'"):
+            study.remove_rater("ann", answers="burn")
+        with pytest.raises(StudyError, match="was not removed"):
+            study.restore_rater("ann")
+
+
+class StudyContract(WhereStudiesLive, TheLoop, SeveralRaters, CrashesAndCrowds, Preparation, InAndOut, KeepingHouse):
     """All of it."""

@@ -137,6 +137,18 @@ def amend(state: State, position: int, kind: Literal["retraction", "restoration"
     return Event(state.position + 1, kind, act.rater, at, position)
 
 
+def amend_all(
+    state: State, positions: Iterable[int], kind: Literal["retraction", "restoration"], at: datetime | None
+) -> list[Event]:
+    """The same for several answers; those that were undone or corrected meanwhile, or are so already, are passed over."""
+    there = [state.events[position] for position in positions if position not in state.undone]
+    found = (amend(state, act.position, kind, at) for act in there)
+    return [
+        replace(event, position=state.position + number)
+        for number, event in enumerate((event for event in found if event is not None), start=1)
+    ]
+
+
 def add(state: State, choices: Sequence[Added], rater: str, at: datetime | None) -> list[Event]:
     """Choices made elsewhere, together; undo takes them back together."""
     first = state.position + 1

@@ -95,6 +95,7 @@ class Asking:
         name = self._events.rater(rater)
         share = self.share(name)
         with self._events.reading() as state:
+            self._events.check_may_answer(name)
             waiting = state.open_questions(name)
             if waiting and not another:
                 return waiting[0]

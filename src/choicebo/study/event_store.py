@@ -1,37 +1,43 @@
 """The history of a study in its database: an append-only list of events, and the state that they add up to.
 
-What was read once stays true, since nothing stored ever changes: only new events are read and applied. Each block that writes
-is one transaction in which nobody else writes to the study.
+What was read once stays true, since no event that is stored ever changes: only new ones are read and applied. The definition
+of the study and who may answer can change, and are read again whenever the study says so. Each block that writes is one
+transaction in which nobody else writes to the study.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
 
-from choicebo.errors import StorageError, StudyNotFoundError
+from choicebo.errors import StorageError, StudyArchivedError, StudyError, StudyNotFoundError
 from choicebo.history import OWNER, Event, Question, State
 from choicebo.history.events import option_key
 from choicebo.space import Option
-from choicebo.study import raters
+from choicebo.study import definition, raters
+from choicebo.study.definition import StudyDefinition
 from choicebo.study.storage import Storage
 from choicebo.study.tables import LogRow, OptionRow, QuestionRow, RaterRow, ShownRow, StudyRow
 
 
 class EventStore:
-    """The history of one study; threads may share it."""
+    """The history of one study, and its definition as it is now; threads may share it."""
 
-    def __init__(self, storage: Storage, study_id: int, name: str) -> None:
+    def __init__(
+        self, storage: Storage, study_id: int, what: StudyDefinition, edited_at: datetime | None = None
+    ) -> None:
         self.storage = storage
         self.study_id = study_id
-        self.name = name
+        self.what = what
+        self._edited_at = edited_at
         self._state = State()
-        self._raters: tuple[str, ...] = ()
+        self._raters: dict[str, datetime | None] = {}
+        """Everybody, with the time at which they were removed."""
         self._lock = threading.RLock()
 
     @contextmanager
@@ -42,7 +48,7 @@ class EventStore:
             yield self._state
 
     @contextmanager
-    def writing(self) -> Iterator[Writer]:
+    def writing(self, *, even_archived: bool = False) -> Iterator[Writer]:
         """A transaction in which nobody else writes to the study, and the state that it begins with."""
         locked, writer = False, None
         try:
@@ -53,7 +59,9 @@ class EventStore:
                 # Held until the transaction has ended: nobody may see what may not last.
                 locked = self._lock.acquire()
                 self._catch_up(connection)
-                writer = Writer(connection, self.study_id, self._state)
+                if not even_archived:
+                    self._refuse_archived()
+                writer = Writer(connection, self.study_id, self._state, self.check_may_answer)
                 yield writer
         except BaseException:
             if writer is not None and writer.has_written:
@@ -66,12 +74,40 @@ class EventStore:
     def rater(self, given: str | None) -> str:
         """The rater of that name, who must exist; the owner if none is given."""
         name = OWNER if given is None else given
-        if not isinstance(name, str) or name not in self._raters:  # nobody who came ever goes
+        if not isinstance(name, str) or name not in self._raters:
             with self.storage.read() as connection:
                 self._raters = raters.names(connection, self.study_id)
             if not self._raters:
                 raise self._gone()
         return raters.resolve(name, self._raters)
+
+    def check_may_answer(self, rater: str) -> None:
+        """Refuse a rater who was removed, and everybody if the study is archived; as it was when last read."""
+        self._refuse_archived()
+        if self._raters.get(rater) is not None:
+            raise StudyError(
+                f"{rater!r} was removed from the study {self.what.name!r} and can no longer answer: its owner can bring "
+                "them back."
+            )
+
+    def edit(self, writer: Writer, what: StudyDefinition) -> None:
+        """Store another definition of the study, in the transaction of ``writer``."""
+        definition.update(writer.connection, self.study_id, what)
+        self.touch(writer)
+
+    def touch(self, writer: Writer) -> None:
+        """Tell every process, this one included, to read the definition and the raters again."""
+        mine = StudyRow.id == self.study_id
+        before = writer.connection.execute(sa.select(StudyRow.edited_at).where(mine)).scalar()
+        # Later than before, whatever the clock says: two edits are never taken for one.
+        at = now() if before is None else max(now(), before + timedelta(microseconds=1))
+        writer.connection.execute(sa.update(StudyRow).where(mine).values(edited_at=at))
+
+    def _refuse_archived(self) -> None:
+        if self.what.archived_at is not None:
+            raise StudyArchivedError(
+                f"The study {self.what.name!r} is archived: nothing is asked or answered until its owner brings it back."
+            )
 
     def _catch_up(self, connection: sa.Connection) -> None:
         """Apply what is new, at the cost of one query if nothing is."""
@@ -80,13 +116,22 @@ class EventStore:
         latest = sa.select(sa.func.max(LogRow.position)).where(mine).scalar_subquery()
         at = sa.select(LogRow.at).where(mine, LogRow.position == known).scalar_subquery()
         found = connection.execute(
-            sa.select(latest, at).where(StudyRow.id == self.study_id, StudyRow.name == self.name)
+            sa.select(latest, at, StudyRow.edited_at).where(
+                # Names can change; another study of the same number, in another file, was not made in the same moment.
+                StudyRow.id == self.study_id,
+                StudyRow.created_at == self.what.created_at,
+            )
         ).first()
         if found is None:
             raise self._gone()
+        if found.edited_at != self._edited_at:
+            row = connection.execute(sa.select(StudyRow.__table__).where(StudyRow.id == self.study_id)).one()
+            self.what, self._raters, self._edited_at = definition.load(row), {}, found.edited_at
+        if not self._raters:
+            self._raters = raters.names(connection, self.study_id)
         if known and found[1] != self._state.events[known].at:
             # The database is not the one that was read: a copy of an earlier moment, perhaps, was put in its place.
-            self._state, self._raters, known = State(), (), 0
+            self._state, self._raters, known = State(), raters.names(connection, self.study_id), 0
         if (found[0] or 0) > known:
             try:
                 for event in read_since(connection, self.study_id, known):
@@ -95,25 +140,30 @@ class EventStore:
                 # A damaged page can hold anything, and some of it looks like rows.
                 self._state = State()
                 raise StorageError(
-                    f"The history of the study {self.name!r} in {self.storage} is damaged: take a copy from a backup or an "
+                    f"The history of the study {self.what.name!r} in {self.storage} is damaged: take a copy from a backup or an "
                     "exported JSON."
                 ) from error
 
     def _gone(self) -> StudyNotFoundError:
-        return StudyNotFoundError(f"The study {self.name!r} is no longer in {self.storage}.")
+        return StudyNotFoundError(f"The study {self.what.name!r} is no longer in {self.storage}.")
 
 
 class Writer:
     """A transaction that may append to a history."""
 
-    def __init__(self, connection: sa.Connection, study_id: int, state: State) -> None:
+    def __init__(
+        self, connection: sa.Connection, study_id: int, state: State, check_may_answer: Callable[[str], None]
+    ) -> None:
         self.connection = connection
         self.state = state
         self.has_written = False
         self._study_id = study_id
+        self._check_may_answer = check_may_answer
 
     def append(self, *events: Event) -> None:
         """Store events that follow the state, and apply them to it."""
+        for rater in {event.rater for event in events if event.kind not in ("retraction", "restoration")}:
+            self._check_may_answer(rater)
         self.has_written = True
         append(self.connection, self._study_id, events)
         for event in events:

@@ -28,10 +28,11 @@ def check_name(name: str) -> str:
     return name.strip()
 
 
-def names(connection: sa.Connection, study_id: int) -> tuple[str, ...]:
-    """All raters, in the order in which they came."""
-    rows = connection.execute(sa.select(RaterRow.name).where(RaterRow.study_id == study_id).order_by(RaterRow.id))
-    return tuple(row.name for row in rows)
+def names(connection: sa.Connection, study_id: int) -> dict[str, datetime | None]:
+    """All raters in the order in which they came, with the time at which they were removed, or None."""
+    mine = RaterRow.study_id == study_id
+    rows = connection.execute(sa.select(RaterRow.name, RaterRow.removed_at).where(mine).order_by(RaterRow.id))
+    return {row.name: row.removed_at for row in rows}
 
 
 def resolve(name: str, known: Iterable[str]) -> str:
@@ -43,12 +44,18 @@ def resolve(name: str, known: Iterable[str]) -> str:
     raise UnknownRaterError(f"There is no rater {as_given(name)} in this study: {hint}")
 
 
-def insert(connection: sa.Connection, study_id: int, name: str) -> int:
+def insert(connection: sa.Connection, study_id: int, name: str, removed_at: datetime | None = None) -> int:
     """Store a rater; the id."""
-    row = {"study_id": study_id, "name": name, "created_at": datetime.now(UTC)}
+    row = {"study_id": study_id, "name": name, "created_at": datetime.now(UTC), "removed_at": removed_at}
     found = connection.execute(sa.insert(RaterRow).values(row).returning(RaterRow.id)).scalar()
     assert found is not None
     return found
+
+
+def set_removed(connection: sa.Connection, study_id: int, name: str, removed_at: datetime | None) -> None:
+    """Remove a rater, or bring them back."""
+    mine = (RaterRow.study_id == study_id, RaterRow.name == name)
+    connection.execute(sa.update(RaterRow).where(*mine).values(removed_at=removed_at))
 
 
 def issue_token(connection: sa.Connection, study_id: int, name: str) -> str:
@@ -72,7 +79,7 @@ def of_token(connection: sa.Connection, token: str) -> tuple[int, str, str] | No
         )
         .join(RaterRow, RaterRow.id == TokenRow.rater_id)
         .join(StudyRow, StudyRow.id == RaterRow.study_id)
-        .where(TokenRow.hash == _hash(token))
+        .where(TokenRow.hash == _hash(token), RaterRow.removed_at.is_(None))
     ).first()
     if found is None:
         return None
@@ -81,12 +88,12 @@ def of_token(connection: sa.Connection, token: str) -> tuple[int, str, str] | No
 
 
 def describe(connection: sa.Connection, study_id: int, state: State) -> tuple[Rater, ...]:
-    """Everybody who may answer, in the order in which they came."""
+    """Everybody who may answer or could, in the order in which they came."""
     rows = connection.execute(
-        sa.select(RaterRow.name, RaterRow.created_at, sa.func.count(TokenRow.id).label("tokens"))
+        sa.select(RaterRow.name, RaterRow.created_at, RaterRow.removed_at, sa.func.count(TokenRow.id).label("tokens"))
         .outerjoin(TokenRow, TokenRow.rater_id == RaterRow.id)
         .where(RaterRow.study_id == study_id)
-        .group_by(RaterRow.id, RaterRow.name, RaterRow.created_at)
+        .group_by(RaterRow.id, RaterRow.name, RaterRow.created_at, RaterRow.removed_at)
         .order_by(RaterRow.id)
     )
     return tuple(
@@ -97,6 +104,7 @@ def describe(connection: sa.Connection, study_id: int, state: State) -> tuple[Ra
             open_questions=len(state.open_questions(row.name)),
             has_token=row.tokens > 0,
             last_seen=next((act.at for act in state.latest_acts(row.name)), None),
+            removed_at=row.removed_at,
         )
         for row in rows
     )

@@ -32,6 +32,8 @@ class Rater:
     has_token: bool
     last_seen: datetime | None
     """When they last answered or skipped."""
+    removed_at: datetime | None = None
+    """Since when they may no longer answer; None: they may."""
 
 
 @dataclass(frozen=True)
@@ -43,3 +45,6 @@ class StudyInfo:
     created_at: datetime
     answers: int
     raters: int
+    """Those who may answer."""
+    archived_at: datetime | None = None
+    """Since when it is archived; None: it is in use."""

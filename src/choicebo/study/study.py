@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from datetime import datetime
@@ -61,12 +61,12 @@ class Study:
         *,
         executor: Executor | None = None,
         owns: bool = True,
+        edited_at: datetime | None = None,
     ) -> None:
         self._storage = storage
         self._owns = owns
         self._id = study_id
-        self._what = what
-        self._events = EventStore(storage, study_id, what.name)
+        self._events = EventStore(storage, study_id, what, edited_at)
         self._posteriors = PosteriorStore(storage, study_id, what.settings)
         self._asking = Asking(what, self._events, self._posteriors, executor)
 
@@ -112,21 +112,24 @@ class Study:
 
     @classmethod
     def open(cls, url: Address, name: str | None = None, *, executor: Executor | None = None) -> Study:
-        """A study that exists; the name may be left out if the database holds only one."""
+        """A study that exists; the name may be left out if the database holds only one, or only one that is not archived."""
         storage, owns = _storage(url)
         storage.require_file()
         with storage.read() as connection:
             schema.check(storage, connection)
             rows = {row.name: row for row in connection.execute(sa.select(StudyRow.__table__).order_by(StudyRow.id))}
         if name is None:
-            if len(rows) != 1:
+            in_use = [row.name for row in rows.values() if row.archived_at is None]
+            candidates = list(rows) if len(rows) == 1 else in_use
+            if len(candidates) != 1:
                 raise StudyNotFoundError(
                     f"{storage} holds {len(rows)} studies: give the name of one. {_there_are(rows)}"
                 )
-            name = next(iter(rows))
+            name = candidates[0]
         if not isinstance(name, str) or name not in rows:
             raise StudyNotFoundError(f"There is no study {as_given(name)} in {storage}. {_there_are(rows)}")
-        return cls(storage, rows[name].id, definition.load(rows[name]), executor=executor, owns=owns)
+        row = rows[name]
+        return cls(storage, row.id, definition.load(row), executor=executor, owns=owns, edited_at=row.edited_at)
 
     @classmethod
     def list(cls, url: Address) -> tuple[StudyInfo, ...]:
@@ -144,7 +147,8 @@ class Study:
                     row.question,
                     row.created_at,
                     _count_answers(connection, row.id),
-                    len(raters.names(connection, row.id)),
+                    sum(removed_at is None for removed_at in raters.names(connection, row.id).values()),
+                    row.archived_at,
                 )
                 for row in rows
             )
@@ -155,7 +159,7 @@ class Study:
     @classmethod
     def delete(cls, url: Address, name: str) -> None:
         """Remove a study with everything in it, for good."""
-        with cls.open(url, name) as study, study._events.writing() as writer:
+        with cls.open(url, name) as study, study._events.writing(even_archived=True) as writer:
             connection = writer.connection
             # From the leaves to the root: PostgreSQL does not look ahead when it cascades.
             for table in reversed(Base.metadata.sorted_tables):
@@ -195,19 +199,16 @@ class Study:
         url: Address,
         what: StudyDefinition,
         executor: Executor | None,
-        people: Iterable[str] = (OWNER,),
+        people: Mapping[str, datetime | None] | None = None,
         events: Sequence[Event] = (),
     ) -> Study:
         storage, owns = _storage(url)
         schema.create(storage)
         with storage.write() as connection:
-            if connection.execute(sa.select(StudyRow.id).where(StudyRow.name == what.name)).first() is not None:
-                raise StudyExistsError(
-                    f"There is a study {what.name!r} in {storage} already: open it, or give another name."
-                )
+            _refuse_taken(storage, connection, what.name)
             study_id = definition.insert(connection, what)
-            for person in people:
-                raters.insert(connection, study_id, person)
+            for person, removed_at in (people or {OWNER: None}).items():
+                raters.insert(connection, study_id, person, removed_at)
             event_store.append(connection, study_id, events)
         return cls(storage, study_id, what, executor=executor, owns=owns)
 
@@ -229,8 +230,8 @@ class Study:
 
     @property
     def definition(self) -> StudyDefinition:
-        """Everything about it that does not change."""
-        return self._what
+        """What it asks, about which options, and how."""
+        return self._events.what
 
     @property
     def name(self) -> str:
@@ -278,9 +279,106 @@ class Study:
         return self._what.created_at
 
     @property
+    def archived_at(self) -> datetime | None:
+        """Since when it is archived; None: it is in use."""
+        return self._what.archived_at
+
+    @property
+    def objective_names(self) -> tuple[str, ...] | None:
+        """What people call the hidden objectives, in the model's order; an empty text for one without a name."""
+        return self._what.objective_names
+
+    @property
     def url(self) -> str:
         """The address of the database, without a password."""
         return self._storage.url
+
+    # ---- keeping it in order
+
+    def edit(
+        self,
+        *,
+        name: str | None = None,
+        question: str | None = None,
+        show: Show | None = None,
+        folder: str | Path | None = None,
+        objective_names: Sequence[str] | None = None,
+    ) -> None:
+        """Change what leaves the meaning of the answers alone; what is not given stays as it is.
+
+        Args:
+            name: Another name of the study.
+            question: What the person is asked, in words.
+            show: How options are shown.
+            folder: Where images lie.
+            objective_names: What people call the hidden objectives; an empty list takes the names away.
+
+        Raises:
+            StudyExistsError: There is another study of that name.
+            ChoiceboError: Something cannot be used, and nothing was changed.
+
+        >>> import tempfile
+        >>> import choicebo as cb
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> study = Study.create(f"{folder.name}/bread.db", "bread", cb.Space([cb.Integer("minutes", 5, 40)]))
+        >>> study.edit(question="Which loaves would you bake again?", objective_names=["crust", "crumb"])
+        >>> study.objective_names
+        ('crust', 'crumb')
+        >>> folder.cleanup()
+        """
+        changes = {
+            "name": name,
+            "question": question,
+            "show": show,
+            "folder": None if folder is None else Path(folder).absolute(),
+            "objective_names": objective_names,
+        }
+        self._edit(**{field: value for field, value in changes.items() if value is not None})
+
+    def rename(self, name: str) -> None:
+        """Give it another name. Links of raters stay valid; whoever has it open goes on."""
+        self.edit(name=name)
+
+    def archive(self) -> None:
+        """Put it out of the way: everything stays and can be read, and nothing is asked or answered."""
+        if self.archived_at is None:
+            self._edit(archived_at=now())
+
+    def unarchive(self) -> None:
+        """Bring it back from the archive."""
+        self._edit(archived_at=None)
+
+    def _edit(self, **changes: Any) -> None:
+        with self._events.writing(even_archived=True) as writer:
+            what = self._what.edited(**changes)  # as it is now: another process may have edited it
+            if what.name != self.name:
+                _refuse_taken(self._storage, writer.connection, what.name)
+            self._events.edit(writer, what)
+        self._catch_up()
+
+    def duplicate(self, name: str, *, answers: bool = False, executor: Executor | None = None) -> Study:
+        """A new study of the same definition in the same database.
+
+        Args:
+            name: That of the copy.
+            answers: Whether the copy has the raters and the whole history, too; their links lead to the original.
+            executor: Where the copy computes, as in :meth:`open`.
+        """
+        self._catch_up()
+        what = self._what.model_copy(update={"created_at": now(), "archived_at": None})
+        what = StudyDefinition.of({**dict(what), "name": name})
+        if not as_flag(answers, "answers"):
+            return type(self)._create(self._storage, what, executor)
+        return type(self)._create(self._storage, what, executor, *self._record())
+
+    def _record(self) -> tuple[dict[str, datetime | None], Sequence[Event]]:
+        """Everybody, and everything that happened."""
+        with self._events.reading() as state, self._storage.read() as connection:
+            return raters.names(connection, self._id), list(state.events.values())
+
+    def _catch_up(self) -> None:
+        with self._events.reading():
+            pass
 
     # ---- the loop
 
@@ -542,7 +640,12 @@ class Study:
         """Let somebody else answer; the token is shown once and stored only as a hash."""
         name = raters.check_name(name)
         with self._events.writing() as writer:
-            if name in raters.names(writer.connection, self._id):
+            known = raters.names(writer.connection, self._id)
+            if known.get(name) is not None:
+                raise StudyError(
+                    f"The rater {name!r} was removed: bring them back with restore_rater(), or give another name."
+                )
+            if name in known:
                 raise StudyError(f"There is a rater {name!r} already: give another name, or make a new_token().")
             raters.insert(writer.connection, self._id, name)
             return raters.issue_token(writer.connection, self._id, name)
@@ -551,7 +654,51 @@ class Study:
         """Another token for a rater; the earlier one is void."""
         name = self._events.rater(rater)
         with self._events.writing() as writer:
+            self._events.check_may_answer(name)
             return raters.issue_token(writer.connection, self._id, name)
+
+    def remove_rater(self, rater: str, *, answers: Literal["keep", "retract"] = "keep") -> None:
+        """Let somebody answer no longer: their link is void. :meth:`restore_rater` brings them back.
+
+        Args:
+            rater: Who; the owner cannot be removed.
+            answers: What becomes of what they answered. ``"keep"``: it goes on counting; ``"retract"``: it stays in the
+                history, and is no longer learned from.
+        """
+        if answers not in ("keep", "retract"):
+            raise StudyError(f"answers is {as_given(answers)}: give 'keep' or 'retract'.")
+        name = self._events.rater(rater)
+        if name == OWNER:
+            raise StudyError("The owner of a study cannot be removed: archive or delete the study instead.")
+        with self._events.writing(even_archived=True) as writer:
+            if raters.names(writer.connection, self._id)[name] is not None:
+                return
+            at = now()
+            raters.set_removed(writer.connection, self._id, name, at)
+            self._events.touch(writer)
+            if answers == "retract":
+                counted = [act for act in writer.state.acts(name) if writer.state.answer(act).counts]
+                writer.append(*rules.amend_all(writer.state, [act.position for act in counted], "retraction", at))
+        self._catch_up()
+
+    def restore_rater(self, rater: str) -> str:
+        """Let somebody who was removed answer again, under a new token; what was retracted with them counts again."""
+        name = self._events.rater(rater)
+        with self._events.writing() as writer:
+            removed_at = raters.names(writer.connection, self._id)[name]
+            if removed_at is None:
+                raise StudyError(f"The rater {name!r} was not removed: new_token() makes another link.")
+            raters.set_removed(writer.connection, self._id, name, None)
+            self._events.touch(writer)
+            gone = [
+                event.target or 0
+                for event in writer.state.events.values()
+                if event.kind == "retraction" and event.rater == name and event.at == removed_at
+            ]
+            writer.append(*rules.amend_all(writer.state, gone, "restoration", now()))
+            token = raters.issue_token(writer.connection, self._id, name)
+        self._catch_up()
+        return token
 
     def rater_of(self, token: str) -> str | None:
         """The rater whose token this is; None for a wrong or void one."""
@@ -560,7 +707,7 @@ class Study:
         return found[2] if found is not None and found[0] == self._id else None
 
     def raters(self) -> tuple[Rater, ...]:
-        """Everybody who may answer, the owner first."""
+        """Everybody who may answer, the owner first, and those who were removed."""
         with self._events.reading() as state, self._storage.read() as connection:
             return raters.describe(connection, self._id, state)
 
@@ -568,10 +715,7 @@ class Study:
 
     def export_json(self, path: str | Path | None = None) -> str:
         """The complete study as JSON, which :meth:`import_json` reads back; also written to ``path``."""
-        with self._storage.read() as connection:
-            people = raters.names(connection, self._id)
-        with self._events.reading() as state:
-            events = list(state.events.values())
+        people, events = self._record()
         return transfer.written(study_json.dumps(self._what, people, events), path)
 
     def export_csv(self, table: Literal["options", "answers", "pareto"], path: str | Path | None = None) -> str:
@@ -588,6 +732,10 @@ class Study:
 
     # ---- inside
 
+    @property
+    def _what(self) -> StudyDefinition:
+        return self._events.what
+
     def _share(self, rater: str | None) -> str | None:
         return None if rater is None else self._events.rater(rater)
 
@@ -602,6 +750,11 @@ def _count_answers(connection: sa.Connection, study_id: int) -> int:
         question = replace(nothing, id=state.next_id) if row.kind == "question" else None
         state.apply(Event(row.position, row.kind, row.name, target=row.target, question=question))
     return state.n_answers()
+
+
+def _refuse_taken(storage: Storage, connection: sa.Connection, name: str) -> None:
+    if connection.execute(sa.select(StudyRow.id).where(StudyRow.name == name)).first() is not None:
+        raise StudyExistsError(f"There is a study {name!r} in {storage} already: open it, or give another name.")
 
 
 def _storage(url: Address) -> tuple[Storage, bool]:

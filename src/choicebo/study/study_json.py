@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 from pydantic import Field
@@ -25,13 +26,18 @@ class StudyRecord(Strict):
     version: int
     study: dict[str, Any]
     raters: list[str] = Field(min_length=1)
+    removed: dict[str, str] = Field(default_factory=dict)
+    """Raters who may no longer answer, and since when."""
     options: list[dict[str, Any]]
     log: list[EventRecord]
 
 
-def dumps(what: StudyDefinition, raters: Sequence[str], events: Sequence[Event]) -> str:
+def dumps(what: StudyDefinition, raters: Mapping[str, datetime | None], events: Sequence[Event]) -> str:
     """The study as a JSON text, an event on each line."""
-    head = {"format": FORMAT, "version": VERSION, "study": what.to_dict(), "raters": list(raters)}
+    head: dict[str, Any] = {"format": FORMAT, "version": VERSION, "study": what.to_dict(), "raters": list(raters)}
+    removed = {name: at.isoformat() for name, at in raters.items() if at is not None}
+    if removed:  # left out where empty, so that an earlier release can read what it knows of
+        head["removed"] = removed
     parts = [f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in head.items()]
     for key, lines in to_record(events).items():
         listed = ",\n".join(json.dumps(line, ensure_ascii=False) for line in lines)
@@ -39,7 +45,7 @@ def dumps(what: StudyDefinition, raters: Sequence[str], events: Sequence[Event])
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
-def loads(text: str) -> tuple[StudyDefinition, list[str], list[Event]]:
+def loads(text: str) -> tuple[StudyDefinition, dict[str, datetime | None], list[Event]]:
     """The definition, the raters and the log in a JSON text, or an error that says what is wrong where."""
     try:
         document = json.loads(text)
@@ -67,4 +73,14 @@ def loads(text: str) -> tuple[StudyDefinition, list[str], list[Event]]:
             raise DataError(f"raters: {person!r} has spaces around it.")
     if OWNER not in record.raters:
         raise DataError(f"raters: {OWNER!r} is not among them.")
-    return what, record.raters, events
+    if strangers := set(record.removed) - set(record.raters) | ({OWNER} & set(record.removed)):
+        raise DataError(f"removed: {min(strangers)!r} is the owner, or none of the raters.")
+    return what, {person: _moment(record.removed.get(person)) for person in record.raters}, events
+
+
+def _moment(given: str | None) -> datetime | None:
+    try:
+        at = None if given is None else datetime.fromisoformat(given)
+        return at if at is None else at.replace(tzinfo=at.tzinfo or UTC).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise DataError(f"removed: {as_given(given)} is not a time: write it as 2026-05-01T12:00:00+00:00.") from None
