@@ -1,11 +1,11 @@
 """What a study survives: killed processes, and faults of the disk, the clock and the database server.
 
-    python benchmarks/faults.py --kills 500        kills on each of SQLite and PostgreSQL, and all faults
+    python benchmarks/faults.py --kills 250        kills of servers and of terminals, each on SQLite and PostgreSQL; all faults
     python benchmarks/faults.py --kills 0 --lock 1
 
-An answer counts as acknowledged when ``Study.tell`` returned. A line for each fault says what was seen; the first one that
-loses or doubles an answer, or ends in an exception that is not choicebo's, ends the run. PostgreSQL runs in a temporary
-folder, if its server programs are installed.
+An answer counts as acknowledged when the server has responded, or ``choicebo pick`` has said what was kept. A line for each
+fault says what was seen; the first one that loses or doubles an answer, or ends in an exception that is not choicebo's,
+ends the run. PostgreSQL runs in a temporary folder, if its server programs are installed.
 """
 
 from __future__ import annotations
@@ -32,10 +32,16 @@ def line(name: str, fault: Callable[[Path], str]) -> None:
     print(f"| {name} | {seen} | {time.monotonic() - began:.0f} s |", flush=True)
 
 
+def kills(number: int, database: str, url: Callable[[Path], str]) -> None:
+    """Kill servers and terminals, each ``number`` times."""
+    for what in ("server", "terminal") if number else ():
+        line(f"kill -9, {what}, {database}", lambda folder, what=what: study_faults.killed(url(folder), number, what))
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kills", type=int, default=500, help="on each of the two databases")
+    parser.add_argument("--kills", type=int, default=250, help="of servers and as many of terminals, on each database")
     parser.add_argument("--lock", type=float, default=35.0, help="seconds for which another program locks the file")
     given = parser.parse_args()
     print("| fault | what was seen | took |\n|---|---|---|")
@@ -45,16 +51,14 @@ def main() -> None:
     line("clock set back", study_faults.clock_set_back)
     line("WAL truncated", study_faults.wal_truncated)
     line("page corrupted", study_faults.page_corrupted)
-    if given.kills:
-        line("kill -9, SQLite", lambda folder: study_faults.killed(str(folder / "study.db"), given.kills))
+    kills(given.kills, "SQLite", lambda folder: str(folder / "study.db"))
     binaries = server_binaries()
     if binaries is None:
         print("| PostgreSQL | its server programs are not installed | |")
         return
     with postgres_server(binaries) as server:
         line("PostgreSQL restarted", lambda _: study_faults.server_restarted(server))
-        if given.kills:
-            line("kill -9, PostgreSQL", lambda _: study_faults.killed(server.new_database(), given.kills))
+        kills(given.kills, "PostgreSQL", lambda _: server.new_database())
 
 
 if __name__ == "__main__":

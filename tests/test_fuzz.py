@@ -5,6 +5,7 @@ Everything happens in a temporary folder. Text that stands for a path is put bel
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import os
@@ -20,7 +21,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import choicebo as cb
-from choicebo import insight, pareto
+from choicebo import insight, pareto, plots
 from choicebo.choices import unit_scaled
 from choicebo.errors import ChoiceboError
 from choicebo.model.engines import Elliptical, Hamiltonian, Laplace, Variational
@@ -93,6 +94,10 @@ class World:
     posterior: cb.Posterior
     study: cb.Study
     written: cb.Study
+
+    @functools.cached_property
+    def objectives(self) -> list[insight.Objective]:
+        return insight.drivers(self.posterior, draws=3)
 
     def optimizer(self) -> cb.ChoiceOptimizer:
         loop = cb.ChoiceOptimizer(self.space, acquisition="sobol", engine="laplace", latent_dim=1)
@@ -403,7 +408,64 @@ CALLS = [
         static(cb.choice_log_likelihood),
         lambda w: {"latent": [[0.0], [1.0], [2.0]], "data": w.data, "noise": 1.0, "likelihood": "choice", "lapse": 0.0},
     ),
+    # ---- what a person wants to know
     Call("insight.surprises", static(insight.surprises), lambda w: {"posterior": w.posterior, "labels": None}),
+    Call(
+        "insight.drivers",
+        static(insight.drivers),
+        lambda w: {"posterior": w.posterior, "space": None, "like": None, "draws": 3, "seed": 0},
+    ),
+    Call(
+        "insight.stop_advice",
+        static(insight.stop_advice),
+        lambda w: {
+            "posterior": w.posterior,
+            "candidates": w.data.X,
+            "question": w.data.X[:2],
+            "threshold": 0.5,
+            "draws": 3,
+            "seed": 0,
+        },
+    ),
+    Call(
+        "insight.calibration",
+        static(insight.calibration),
+        lambda w: {"posterior": w.posterior, "held_out": w.data, "bins": 3},
+    ),
+    Call("plots.dimension_scores", static(plots.dimension_scores), lambda w: {"selection": None}),
+    Call("plots.driver_bars", static(plots.driver_bars), lambda w: {"objectives": w.objectives, "most": 2}),
+    Call("plots.effect_curves", static(plots.effect_curves), lambda w: {"objectives": w.objectives, "most": 2}),
+    Call("plots.reliability", static(plots.reliability), lambda w: {"calibration": None}),
+    Call("plots.surprise_marks", static(plots.surprise_marks), lambda w: {"surprises": insight.surprises(w.posterior)}),
+    Call(
+        "plots.latent_against_input",
+        static(plots.latent_against_input),
+        lambda w: {
+            "posterior": w.posterior,
+            "x_range": (0.0, 1.0),
+            "labels": ["a"],
+            "column": 0,
+            "x_of_unit": None,
+            "input_name": "x",
+            "order": [0],
+        },
+    ),
+    Call("plots.pareto_map", static(plots.pareto_map), lambda w: {"posterior": w.posterior, "threshold": 0.5}),
+    Call(
+        "plots.parallel_options",
+        static(plots.parallel_options),
+        lambda w: {
+            "posterior": w.posterior,
+            "space": cb.Space([cb.Real("a", 0, 1), cb.Real("b", 0, 1)]),
+            "threshold": 0.5,
+        },
+    ),
+    Call(
+        "plots.matching_order",
+        static(plots.matching_order),
+        lambda w: {"posterior": w.posterior, "X": w.data.X, "values": [[0.1], [0.2], [0.3]]},
+    ),
+    Call("plots.in_units", static(plots.in_units), lambda w: {"values": [0.1], "x_of_unit": (0.0, 1.0)}),
     # ---- the loop
     Call(
         "ChoiceOptimizer",
@@ -656,8 +718,8 @@ def spoilt_calls(call: Call, world: World) -> Iterator[dict[str, Any]]:
 
 
 def _slow_if_long(call: Call) -> Any:
-    """A call that opens a database, restores a loop or fits takes milliseconds, and there are thousands."""
-    long = call.name.startswith(("Study.", "ChoiceOptimizer.", "ChoiceGP.fit"))
+    """A call that opens a database, restores a loop, fits or draws takes milliseconds, and there are thousands."""
+    long = call.name.startswith(("Study.", "ChoiceOptimizer.", "ChoiceGP.fit", "insight.", "plots."))
     return pytest.param(call, id=call.name, marks=[pytest.mark.slow] if long else [])
 
 

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
 import re
+import sqlite3
 import tomllib
 
 import pytest
@@ -129,6 +131,27 @@ def test_doctor_says_whether_the_model_is_compiled(monkeypatch, compiled, folder
     assert said in finding.found
     assert finding.ok is ok
     assert "NUMBA_CACHE_DIR" in finding.remedy
+
+
+def test_doctor_finds_a_changed_answer(run, bread):
+    assert run("pick", bread, "--plain", input="1\nq\n").exit_code == 0
+    with contextlib.closing(sqlite3.connect(bread)) as connection, connection:
+        connection.execute("UPDATE choicebo_log SET kept = '[1]' WHERE kind = 'answer'")
+    found = run("doctor", bread)
+    assert found.exit_code == 1
+    assert "is damaged" in found.stdout
+
+
+def test_doctor_finds_a_damaged_index(run, bread):
+    with contextlib.closing(sqlite3.connect(bread)) as connection, connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute("CREATE INDEX extra ON choicebo_rater (name)")
+        root = "(SELECT rootpage FROM sqlite_master WHERE name = 'choicebo_token')"
+        connection.execute(f"UPDATE sqlite_master SET rootpage = {root} WHERE name = 'extra'")
+    found = run("doctor", bread)
+    assert found.exit_code == 1
+    assert "damaged" in found.stdout
+    assert "export the studies as JSON" in found.stderr
 
 
 def test_doctor_exits_with_1_and_says_what_to_do(run, monkeypatch):

@@ -125,3 +125,10 @@ def test_the_image_of_every_option_is_one_that_options_name(seed, template):
     assert could_be(template, path, space)
     for other in (f"{path}x", f"x{path}", path.replace(".", "-"), "private.png", ""):
         assert not could_be(template, other, space)
+
+
+def test_numbers_without_anything_between_them_take_no_more_time_than_others():
+    space = cb.Space([cb.Real(f"p{number}", 0, 1) for number in range(9)])
+    template = "".join(f"{{{parameter.name}}}" for parameter in space.parameters)
+    assert could_be(f"{template}.png", "0.5" * 9 + ".png", space)
+    assert not could_be(f"{template}.png", "1" * 500 + ".pnx", space)  # it used to take years

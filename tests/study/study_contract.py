@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import sqlalchemy as sa
 from study_helpers import MENU, SPACE, answer, new_study
 
 import choicebo as cb
-from choicebo.errors import DataError, InvalidInputError, SpaceError
+from choicebo.errors import DataError, InvalidInputError, SpaceError, StorageError
 from choicebo.optimizer import situation as compute
 from choicebo.study import (
     OWNER,
@@ -29,9 +30,21 @@ from choicebo.study import (
     upgrade,
 )
 from choicebo.study.definition import Show
+from choicebo.study.event_store import EventStore
 from choicebo.study.posterior_store import PosteriorStore
 from choicebo.study.schema import VERSION_TABLE
-from choicebo.study.tables import Base, CacheRow, LogRow, OptionRow, QuestionRow, RaterRow, ShownRow, TokenRow
+from choicebo.study.tables import (
+    Base,
+    CacheRow,
+    ChecksumRow,
+    LogRow,
+    OptionRow,
+    QuestionRow,
+    RaterRow,
+    ShownRow,
+    StudyRow,
+    TokenRow,
+)
 
 CRASHER = Path(__file__).with_name("study_crasher.py")
 
@@ -437,15 +450,42 @@ class CrashesAndCrowds:
         with pytest.raises(StudyError, match="no question 2"):
             study.tell(lost, [0])
         study.skip(1)
-        study.add([{"temperature": 160, "minutes": 10}, {"temperature": 170, "minutes": 11}], [0])
-        with Storage(url).write() as connection:
-            option = sa.select(OptionRow.id).where(OptionRow.option["minutes"].as_integer() == 10).scalar_subquery()
-            connection.execute(
-                sa.update(ShownRow).where(ShownRow.position == 1, ShownRow.place == 0).values(option_id=option)
-            )
         first = study.questions()[0]
+        other = dataclasses.replace(first, options=[{"temperature": 160, "minutes": 10}, *first.options[1:]])
         with pytest.raises(StudyError, match="Question 1 shows other options"):
-            Study.open(url).tell(first, [0], correction=True)
+            Study.open(url).tell(other, [0], correction=True)
+
+    def test_a_history_that_was_changed_in_the_database_is_refused(self, url):
+        study = new_study(url)
+        answer(study)
+        answer(study)
+        answer(study, (1,))
+        changes = [
+            sa.update(LogRow).where(LogRow.position == 2).values(kept=[1]),
+            sa.update(LogRow).where(LogRow.position == 2).values(seconds=1.0),
+            sa.update(ShownRow).where(ShownRow.position == 1, ShownRow.place == 0).values(option_id=2),
+            sa.update(OptionRow).where(OptionRow.id == 1).values(option={"temperature": 160.0, "minutes": 10}),
+            sa.update(QuestionRow).where(QuestionRow.position == 1).values(seed=5),
+            sa.update(RaterRow).values(name="ann"),
+            sa.delete(ChecksumRow).where(ChecksumRow.position == 6),
+        ]
+
+        def read_with(change):
+            with Storage(url).write() as connection:
+                connection.execute(change)
+                EventStore(study._storage, study._id, study.definition)._catch_up(connection)
+
+        for change in changes:
+            with pytest.raises(StorageError, match="damaged"):  # which takes the change back
+                read_with(change)
+        assert Study.open(url).history() == study.history()
+
+    def test_a_definition_that_was_changed_in_the_database_is_refused(self, url):
+        new_study(url).close()
+        with Storage(url).write() as connection:
+            connection.execute(sa.update(StudyRow).values(question="Which not?"))
+        with pytest.raises(StorageError, match=r"'bread' is damaged .* checksum"):
+            Study.open(url)
 
     def test_threads_that_ask_for_one_rater_get_one_question(self, url):
         study = new_study(url)

@@ -25,18 +25,25 @@ from study_helpers import Server, answer, new_study
 from choicebo.errors import ChoiceboError
 from choicebo.study import StorageError, Study
 
-CRASHER = Path(__file__).with_name("study_crasher.py")
+CRASHERS = {
+    "library": ("study_crasher.py", "kill"),
+    "server": ("command_crasher.py", "server"),
+    "terminal": ("command_crasher.py", "terminal"),
+}
+"""By what is killed: the program that does it, and its mode."""
 
 
-def killed(url: str, kills: int, seed: int = 1) -> str:
+def killed(url: str, kills: int, what: str = "library", seed: int = 1) -> str:
     """kill -9 at any moment: nothing that was acknowledged is lost, nothing is there twice."""
     study = new_study(url)
-    command = [sys.executable, str(CRASHER), str(url), "kill", str(kills), str(seed)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=10 + 10 * kills)
+    program, mode = CRASHERS[what]
+    command = [sys.executable, str(Path(__file__).with_name(program)), str(url), mode, str(kills), str(seed)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60 + 10 * kills)
     assert done.returncode == 0, done.stderr
     acknowledged = [tuple(map(int, line.split())) for line in done.stdout.splitlines()]
     stored = [(past.question, past.kept[0]) for past in study.history()]
-    lost, doubled = len(set(acknowledged) - set(stored)), len(stored) - len(set(stored))
+    lost = len(set(acknowledged) - set(stored))
+    doubled = len(stored) - len({number for number, _ in stored})
     assert (lost, doubled) == (0, 0)
     assert len(acknowledged) >= kills
     # At each kill one answer may have been stored whose receipt was still on its way.
@@ -156,50 +163,58 @@ def clock_set_back(folder: Path) -> str:
 
 
 def wal_truncated(folder: Path, cuts: int = 20) -> str:
-    """The end of the write-ahead log is missing: what is left is the study at an earlier moment."""
+    """The end of the write-ahead log is missing: every answer that was stored before the cut is there, and can be followed."""
     study = new_study(folder / "study.db")
+    log = folder / "study.db-wal"
     with closing(sqlite3.connect(folder / "study.db")) as keeps_the_log:
         keeps_the_log.execute("SELECT count(*) FROM choicebo_study").fetchall()
+        lengths = []
         for _ in range(12):
             answer(study)
-        whole = (folder / "study.db-wal").read_bytes()
+            lengths.append(log.stat().st_size)
+        whole = log.read_bytes()
         expected = [past.kept for past in study.history()]
         found = []
         for number in range(cuts):
             path = folder / f"cut{number}.db"
             shutil.copy(folder / "study.db", path)
-            path.with_name(f"{path.name}-wal").write_bytes(whole[: len(whole) * number // (cuts - 1)])
-            with suppress(StorageError, ChoiceboError):
-                cut = Study.open(path)
-                assert [past.kept for past in cut.history()] == expected[: cut.n_answers]
-                answer(cut)
-                found.append(cut.n_answers - 1)
-                Study.import_json(folder / f"copy{number}.db", cut.export_json())
-    assert max(found) == 12
-    assert found == sorted(found)
-    return f"{cuts} cuts: {len(found)} open, with 0 to {max(found)} of 12 answers, each a beginning of the history"
+            left = len(whole) * number // (cuts - 1)
+            path.with_name(f"{path.name}-wal").write_bytes(whole[:left])
+            cut = Study.open(path)
+            assert cut.n_answers == sum(length <= left for length in lengths)
+            assert [past.kept for past in cut.history()] == expected[: cut.n_answers]
+            found.append(cut.n_answers)
+            answer(cut)
+            assert Study.import_json(folder / f"copy{number}.db", cut.export_json()).n_answers == found[-1] + 1
+    assert (min(found), max(found)) == (0, 12)
+    return f"{cuts} cuts: all open, with 0 to 12 of 12 answers: those that were stored before the cut"
 
 
-def page_corrupted(folder: Path, pages: int = 60) -> str:
-    """Bytes of the file are overwritten: an error in words, or an answer that is right."""
+def page_corrupted(folder: Path, files: int = 120) -> str:
+    """Bytes of the file are overwritten, or a single bit: an error in words, or a study that is right."""
     study = new_study(folder / "study.db")
     for _ in range(12):
         answer(study)
+    expected = study.export_json()
     study.close()
     whole = (folder / "study.db").read_bytes()
     rng = random.Random(1)
     refused = 0
-    for number in range(pages):
+    for number in range(files):
         broken = bytearray(whole)
-        start = rng.randrange(0, len(whole) - 600)
-        broken[start : start + 512] = rng.randbytes(512) if number % 2 else bytes(512)
+        start = rng.randrange(0, len(whole) - 512)
+        if number % 3 == 0:
+            broken[start] ^= 1 << rng.randrange(8)
+        else:
+            broken[start : start + 512] = rng.randbytes(512) if number % 3 == 1 else bytes(512)
         path = folder / f"broken{number}.db"
         path.write_bytes(broken)
         try:
             opened = Study.open(path)
-            opened.history()
-            answer(opened)
-            opened.export_json()
+            assert opened.export_json() == expected
+            told = answer(opened)
+            assert Study.open(path).history()[-1].id == told.id
         except ChoiceboError:
             refused += 1
-    return f"{pages} damaged files: {refused} refused in words, {pages - refused} still work, no other exception"
+    assert refused
+    return f"{files} damaged files: {refused} refused in words, {files - refused} read as they were written, no other exception"

@@ -6,7 +6,9 @@ import pytest
 import study_faults
 
 KILLS = 500
-"""On each of two databases."""
+"""Of processes that use the library, on each of two databases."""
+KILLED_COMMANDS = 20
+"""Servers and terminals, on each of them; ``benchmarks/faults.py`` kills hundreds."""
 
 
 @pytest.fixture
@@ -54,3 +56,15 @@ def test_hundreds_of_kills_lose_nothing_in_a_file(folder):
 @pytest.mark.slow
 def test_hundreds_of_kills_lose_nothing_on_a_server(server):
     assert study_faults.killed(server.new_database(), KILLS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["server", "terminal"])
+def test_killed_commands_lose_nothing_in_a_file(folder, what):
+    assert study_faults.killed(str(folder / "study.db"), KILLED_COMMANDS, what)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["server", "terminal"])
+def test_killed_commands_lose_nothing_on_a_server(server, what):
+    assert study_faults.killed(server.new_database(), KILLED_COMMANDS, what)

@@ -163,12 +163,20 @@ def _compiled() -> Iterator[Finding]:
 
 
 def _database(address: str) -> Iterator[Finding]:
-    from choicebo.study import Study
+    from choicebo.study import Storage, Study
 
     try:
-        studies = Study.list(address)
+        with Storage(address) as storage:
+            studies = Study.list(storage)
+            for each in studies:
+                Study.open(storage, each.name).history()  # compared with its checksums
+            damage = storage.damage() if studies else ""
     except ChoiceboError as error:
         yield Finding("database", str(error), False, "see the line above")
+        return
+    if damage:
+        remedy = "export the studies as JSON, and import them into a new file; or take a copy from a backup"
+        yield Finding("database", f"damaged: {damage}", False, remedy)
         return
     listed = ", ".join(f"{each.name} ({counted(each.answers, 'answer')})" for each in studies)
     yield Finding("database", f"reached; {listed}" if studies else "reached; it holds no study yet")

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from choicebo.choices import ChoiceData
 from choicebo.choices.positions import kept_positions
 from choicebo.errors import ChoiceboError, DataError
+from choicebo.formatting import as_given
 from choicebo.history.events import Event, Kind, option_key
 from choicebo.history.question import OWNER, Question
 from choicebo.history.rules import seconds_taken
@@ -61,7 +62,7 @@ class LookRecord(BaseModel):
 class AskedRecord(Strict):
     """What an event that asks a question has besides its options."""
 
-    number: int = Field(ge=1)
+    number: int = Field(ge=1, lt=2**31)
     reason: Text
     strategy: Text
     latent_dim: Dimension | None
@@ -78,7 +79,7 @@ class EventRecord(Strict):
     kind: Kind
     rater: str = ""
     at: str = ""
-    target: int | None = Field(default=None, lt=2**63)
+    target: int | None = Field(default=None, ge=1, lt=2**63)
     kept: list[int] | None = None
     seconds: float | None = None
     asked: AskedRecord | None = None
@@ -187,7 +188,7 @@ def _event(
     if (line.kind in ("question", "addition")) != bool(line.options) or len(line.options) != len(line.new):
         raise DataError('a question and an addition have "options" and as many "new", and nothing else has.')
     if any(not 0 <= number < len(options) for number in line.options):
-        raise DataError(f"its options are {line.options}, but there are {len(options)}.")
+        raise DataError(f"its options are {as_given(line.options)}, but there are {len(options)}.")
     if line.target is None and line.kind not in ("question", "addition"):
         raise DataError(f'a {line.kind} has a "target": the position of what it is about.')
     if line.target is not None:

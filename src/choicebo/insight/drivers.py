@@ -11,10 +11,12 @@ from scipy.interpolate import CubicSpline
 
 from choicebo.errors import InvalidInputError
 from choicebo.formatting import as_given, percent
+from choicebo.insight.held_out import require_posterior
 from choicebo.model.alignment import aligned_orders, order_like, reordered
 from choicebo.model.covariance import covariance
 from choicebo.model.posterior import Posterior
 from choicebo.space import Catalogue, Column, Searchable
+from choicebo.space.values import as_generator
 
 Array = NDArray[np.float64]
 
@@ -83,6 +85,10 @@ def drivers(
     Without a ``space`` each input is a parameter of its own from 0 to 1. ``like`` is an earlier posterior over the same
     space whose numbering to keep; otherwise the objective that varies most comes first.
     """
+    require_posterior(posterior)
+    if like is not None:
+        require_posterior(like, "like")
+    as_generator(seed)
     if space is not None and not isinstance(space, Searchable):
         raise InvalidInputError(f"space is {as_given(space)}; give a Space or a Catalogue")
     columns = space.columns if space is not None else _plain_columns(posterior.options.shape[1])

@@ -59,11 +59,11 @@ class Expectation:
         return np.array([(self.answered + 1) >> i & 1 == 1 for i in range(self.size)])
 
 
-def require_posterior(given: object) -> None:
+def require_posterior(given: object, what: str = "posterior") -> None:
     """Refuse what is no posterior, saying where one comes from."""
-    if not isinstance(given, Posterior):
+    if not hasattr(given, "sample") or not hasattr(given, "options"):
         raise InvalidInputError(
-            f"posterior is {as_given(given)}; give what ChoiceGP.fit or optimizer.posterior() returned"
+            f"{what} is {as_given(given)}; give what ChoiceGP.fit or optimizer.posterior() returned"
         )
 
 

@@ -18,6 +18,7 @@ from scipy.special import ndtr
 from choicebo import pareto
 from choicebo.errors import InvalidInputError
 from choicebo.formatting import as_given, percent
+from choicebo.insight.held_out import require_posterior
 from choicebo.model.choice_table import choice_table
 from choicebo.model.likelihood import is_number
 from choicebo.model.posterior import Posterior, numeric
@@ -67,6 +68,7 @@ def stop_advice(
     taken). ``question: (k, d)`` is the next question if it is known; otherwise one is made of the most promising candidate
     and the Pareto-optimal options that it endangers.
     """
+    require_posterior(posterior)
     if not is_number(threshold):
         raise InvalidInputError(f"threshold is {as_given(threshold)}; give a probability from 0 to 1")
     seen = foresee(posterior, candidates, question=question, threshold=threshold, draws=draws, seed=seed)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from choicebo.formatting import printable
+from choicebo.errors import InvalidInputError
+from choicebo.formatting import as_given, printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,6 +34,12 @@ def new_figure(rows: int = 1, columns: int = 1, size: tuple[float, float] = (7.0
     return figure, axes
 
 
+def require(given: object, kind: Any, what: str, source: str, *, of: type | None = None) -> None:
+    """Refuse what cannot be drawn, saying where what can be drawn comes from; ``of`` is what a list must hold."""
+    if not isinstance(given, kind) or (of is not None and not all(isinstance(each, of) for each in given)):
+        raise InvalidInputError(f"{what} is {as_given(given)}; give what {source} returned")
+
+
 def literal(text: str) -> str:
     """A name as it is written in a picture: a dollar sign in it does not begin a formula.
 
@@ -50,7 +57,13 @@ def in_units(values: Array, x_of_unit: Units) -> Array:
     """
     if x_of_unit is None:
         return values
-    if callable(x_of_unit):
-        return np.asarray(x_of_unit(values), dtype=np.float64)
-    low, high = x_of_unit
-    return low + values * (high - low)
+    try:
+        if callable(x_of_unit):
+            return np.broadcast_to(np.asarray(x_of_unit(values), dtype=np.float64), np.shape(values))
+        low, high = x_of_unit
+        return np.asarray(low + np.asarray(values) * (high - low), dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidInputError(
+            f"x_of_unit is {as_given(x_of_unit)}; give (low, high) in the input's own units, or a function from an array "
+            "to one of the same shape"
+        ) from None

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from choicebo.errors import InvalidInputError
-from choicebo.plots.figure import PALETTE, literal, new_figure
+from choicebo.insight import Calibration, Objective, Surprise
+from choicebo.model.dimension import DimensionSelection
+from choicebo.plots.figure import PALETTE, literal, new_figure, require
+from choicebo.space.values import as_count
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from choicebo.insight import Calibration, Objective, Surprise
-    from choicebo.model.dimension import DimensionSelection
 
 _QUIET = "0.62"
 _ARROWS = {"more": "more", "less": "less", "mixed": "best inside", "category": ""}
@@ -24,6 +25,7 @@ _ARROWS = {"more": "more", "less": "less", "mixed": "best inside", "category": "
 
 def dimension_scores(selection: DimensionSelection) -> Figure:
     """Leave-one-out score of each number of hidden objectives with its standard error; the chosen one stands out."""
+    require(selection, DimensionSelection, "selection", "select_latent_dim")
     figure, (axes,) = new_figure(size=(6.0, 3.6))
     for row in selection.table:
         chosen = row.latent_dim == selection.best
@@ -51,6 +53,7 @@ def dimension_scores(selection: DimensionSelection) -> Figure:
 
 def surprise_marks(surprises: Sequence[Surprise]) -> Figure:
     """How surprising each answer is, in the order given; those to look at again stand out."""
+    require(surprises, list | tuple, "surprises", "insight.surprises", of=Surprise)
     figure, (axes,) = new_figure(size=(7.0, 3.2))
     if not surprises:
         _say(axes, "not enough answers yet")
@@ -77,9 +80,7 @@ def surprise_marks(surprises: Sequence[Surprise]) -> Figure:
 
 def driver_bars(objectives: Sequence[Objective], most: int = 8) -> Figure:
     """For each hidden objective, how much of it each parameter explains, with the 95 % interval and the direction."""
-    if not objectives:
-        raise InvalidInputError("there are no hidden objectives to draw; give what insight.drivers returned")
-    names = _by_relevance(objectives)[:most]
+    names = _by_relevance(objectives)[: max(1, as_count(most, "most"))]
     height = 1.3 + 0.36 * len(names)
     figure, panels = new_figure(columns=len(objectives), size=(max(4.6, 3.1 * len(objectives) + 0.8), height))
     places = np.arange(len(names))[::-1]
@@ -103,9 +104,7 @@ def driver_bars(objectives: Sequence[Objective], most: int = 8) -> Figure:
 
 def effect_curves(objectives: Sequence[Objective], most: int = 4) -> Figure:
     """The course of each hidden objective over its most relevant parameters, the others as they come, with 95 % bands."""
-    if not objectives:
-        raise InvalidInputError("there are no hidden objectives to draw; give what insight.drivers returned")
-    names = _by_relevance(objectives)[:most]
+    names = _by_relevance(objectives)[: max(1, as_count(most, "most"))]
     figure, panels = new_figure(columns=len(names), size=(max(4.2, 2.5 * len(names)), 3.0))
     for axes, name in zip(panels, names, strict=True):
         for at, objective in enumerate(objectives):
@@ -138,6 +137,7 @@ def effect_curves(objectives: Sequence[Objective], most: int = 4) -> Figure:
 
 def reliability(calibration: Calibration) -> Figure:
     """Predicted probabilities against observed shares on answers that the model had not seen; honest ones lie on the line."""
+    require(calibration, Calibration, "calibration", "insight.calibration")
     figure, (axes,) = new_figure(size=(4.6, 4.4))
     axes.plot([0, 1], [0, 1], color="0.6", linewidth=1.0, linestyle="--")
     spread = np.array([calibration.observed - calibration.lower, calibration.upper - calibration.observed])
@@ -167,6 +167,10 @@ def reliability(calibration: Calibration) -> Figure:
 
 
 def _by_relevance(objectives: Sequence[Objective]) -> list[str]:
+    """The names of the parameters, the most relevant first."""
+    require(objectives, list | tuple, "objectives", "insight.drivers", of=Objective)
+    if not objectives:
+        raise InvalidInputError("there are no hidden objectives to draw; give what insight.drivers returned")
     best: dict[str, float] = {}
     for objective in objectives:
         for each in objective.drivers:

@@ -9,7 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from choicebo.errors import InvalidInputError
+from choicebo.formatting import as_given
+from choicebo.insight.held_out import require_posterior
+from choicebo.model.engines.base import are_whole
+from choicebo.model.posterior import numeric
 from choicebo.plots.figure import PALETTE, Array, Units, in_units, literal, new_figure
+from choicebo.space.values import as_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,6 +39,7 @@ def latent_against_input(
     ``x_of_unit`` puts the axis in the input's own units. ``order`` says which latent dimension gets which
     label and colour, for their own numbering is arbitrary.
     """
+    require_posterior(posterior)
     figure, (axes,) = new_figure()
     draw_latent(axes, posterior, x_range, labels, column, x_of_unit=x_of_unit, input_name=input_name, order=order)
     figure.legend(loc="outside upper center", ncols=posterior.latent_dim, frameon=False)
@@ -56,6 +62,7 @@ def draw_latent(
     latent_dim, dim = posterior.latent_dim, posterior.options.shape[1]
     names = list(labels) if labels is not None else [f"latent function {d + 1}" for d in range(latent_dim)]
     dimensions = list(order) if order is not None else list(range(latent_dim))
+    as_text(input_name, "input_name")
     _check(posterior, x_range, names, column, dimensions)
     along = np.linspace(*x_range, points)
     X = np.full((points, dim), 0.5)
@@ -106,18 +113,31 @@ def matching_order(posterior: Posterior, X: Array, values: Array) -> list[int]:
     """
     from choicebo.model.alignment import order_like
 
-    return [int(d) for d in order_like(posterior.latent(X).mean, values)]
+    require_posterior(posterior)
+    found, known = posterior.latent(X).mean, numeric(values, "values", "(n, n_o)")
+    if known.ndim != 2 or len(known) != len(found) or not np.isfinite(known).all():
+        raise InvalidInputError(f"values must be finite numbers of shape ({len(found)}, n_o), got {known.shape}")
+    return [int(d) for d in order_like(found, known)]
 
 
 def _check(
     posterior: Posterior, x_range: tuple[float, float], names: list[str], column: int, dimensions: list[int]
 ) -> None:
     latent_dim, dim = posterior.latent_dim, posterior.options.shape[1]
-    if not 0 <= column < dim:
-        raise InvalidInputError(f"column must be from 0 to {dim - 1}, the inputs of the options; got {column}")
-    if not x_range[0] < x_range[1]:
-        raise InvalidInputError(f"x_range must be (low, high) with low < high in the unit interval, got {x_range}")
-    if sorted(dimensions) != list(range(latent_dim)):
-        raise InvalidInputError(f"order must name each of the {latent_dim} latent dimensions once, got {dimensions}")
-    if len(names) != latent_dim:
-        raise InvalidInputError(f"labels must be {latent_dim} names, one for each latent function, got {names}")
+    if not are_whole(column) or not 0 <= column < dim:
+        raise InvalidInputError(
+            f"column must be from 0 to {dim - 1}, the inputs of the options; got {as_given(column)}"
+        )
+    ends = numeric(x_range, "x_range", "(2,)")
+    if ends.shape != (2,) or not np.isfinite(ends).all() or not ends[0] < ends[1]:
+        raise InvalidInputError(
+            f"x_range must be (low, high) with low < high in the unit interval, got {as_given(x_range)}"
+        )
+    if not are_whole(*dimensions) or sorted(dimensions) != list(range(latent_dim)):
+        raise InvalidInputError(
+            f"order must name each of the {latent_dim} latent dimensions once, got {as_given(dimensions)}"
+        )
+    if len(names) != latent_dim or not all(isinstance(name, str) for name in names):
+        raise InvalidInputError(
+            f"labels must be {latent_dim} names, one for each latent function, got {as_given(names)}"
+        )

@@ -11,16 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from choicebo.errors import InvalidInputError
-from choicebo.formatting import counted
+from choicebo.formatting import as_given, counted
+from choicebo.insight.held_out import require_posterior
 from choicebo.model.alignment import aligned_orders, reordered
+from choicebo.model.likelihood import is_number
 from choicebo.plots.figure import PALETTE, new_figure
+from choicebo.space import Searchable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from choicebo.model.posterior import Posterior
-    from choicebo.space import Searchable
 
 Array = NDArray[np.float64]
 
@@ -35,6 +37,7 @@ def pareto_map(posterior: Posterior, threshold: float = 0.5) -> Figure:
     Those that are best with a probability of at least ``threshold`` stand out with their 95 % bands; they are numbered from the
     most probable on.
     """
+    require_posterior(posterior)
     X = posterior.options
     latent = posterior.sample(X, draws=_DRAWS, seed=0)
     latent = reordered(latent, aligned_orders(latent))
@@ -75,6 +78,9 @@ def parallel_options(posterior: Posterior, space: Searchable, threshold: float =
         space: The Space or Catalogue of the options.
         threshold: From which probability on an option counts as one of the best.
     """
+    require_posterior(posterior)
+    if not isinstance(space, Searchable):
+        raise InvalidInputError(f"space is {as_given(space)}; give a Space or a Catalogue")
     if space.dim != posterior.data.dim:
         raise InvalidInputError(
             f"the space has {space.dim} inputs, the posterior {posterior.data.dim}; give its own space"
@@ -97,7 +103,7 @@ def parallel_options(posterior: Posterior, space: Searchable, threshold: float =
         axes.plot(along, heights[row], "o-", color=PALETTE[0], linewidth=1.8, markersize=3.5, alpha=strength, zorder=2)
     axes.set_xlim(-0.3, len(names) - 0.7 + 0.5)
     axes.set_ylim(-0.05, 1.05)
-    axes.set_xticks(along, names)
+    axes.set_xticks(along, names, parse_math=False)
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
     axes.set_title(
@@ -108,6 +114,8 @@ def parallel_options(posterior: Posterior, space: Searchable, threshold: float =
 
 def _best(probability: Array, threshold: float) -> NDArray[np.intp]:
     """Rows of the best options, most probable first; never none."""
+    if not is_number(threshold):
+        raise InvalidInputError(f"threshold is {as_given(threshold)}; give a probability from 0 to 1")
     order = np.argsort(-probability, kind="stable")
     return order[probability[order] >= min(threshold, float(probability.max()))]
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import NamedTuple
 
 from choicebo.errors import SpaceError
 from choicebo.space import Catalogue, Categorical, Integer, Option, Ordinal, Real, Space
@@ -22,7 +23,7 @@ _FORMATTED = re.compile(r"([^:]+):(\+?\d{0,2},?(?:\.\d{1,2})?[efg])")
 _IN_STYLE_SHEETS = re.compile(r"[:;\n]|^\s*$")
 """What no placeholder has: braces around it belong to a style sheet."""
 
-_NUMBER = r"[+-]?\d{1,60}(?:,\d{3}){0,60}(?:\.\d{1,60})?(?:e[+-]?\d{1,3})?"
+_NUMBER = re.compile(r"[+-]?\d{1,60}(?:,\d{3}){0,60}(?:\.\d{1,60})?(?:e[+-]?\d{1,3})?", re.ASCII)
 
 
 def fill_svg(template: str, option: Option) -> str:
@@ -56,31 +57,70 @@ def could_be(template: str, path: str, space: Space | Catalogue) -> bool:
     known: dict[str, tuple[Value, ...]] = {held.name: (held.value,) for held in space.fixed}
     known |= {each.name: each.values for each in space.parameters if isinstance(each, (Ordinal, Categorical))}
     ranges = {each.name: each for each in space.parameters if isinstance(each, (Real, Integer))}
-    pattern, fields, end = "", [], 0
+    parts: list[_Part] = []
+    end = 0
     for found in _FIELD.finditer(template):
         name, number_format = ("", "") if found[1] else _split(found[2], (*known, *ranges))
-        pattern, end = pattern + re.escape(template[end : found.start()]), found.end()
+        parts.append(_Part(template[end : found.start()]))
+        end = found.end()
         if name in ranges:
-            pattern += f"({_NUMBER})"
+            parts.append(_Part(None, name, number_format))
         elif name in known:
-            pattern += "(" + "|".join(re.escape(_text(value, number_format)) for value in known[name]) + ")"
+            parts.append(_Part(tuple(_text(value, number_format) for value in known[name]), name, number_format))
         else:
-            pattern += re.escape(found[1] or found[0])
-            continue
-        fields.append((name, number_format))
-    match = re.fullmatch(pattern + re.escape(template[end:]), path)
-    if match is None:
+            parts.append(_Part(found[1] or found[0]))
+    texts = _texts((*parts, _Part(template[end:])), path, 0, 0, set())
+    if texts is None:
         return False
     option: Option = {}
-    for (name, number_format), text in zip(fields, match.groups(), strict=True):
+    for (_, name, number_format), text in zip(parts, texts, strict=False):
         if name in ranges:
             each, number = ranges[name], float(text.replace(",", ""))
             # The text may be rounded, so that it lies just outside of the range.
             nearest = min(max(number, each.low), each.high)
             option[name] = round(nearest) if isinstance(each, Integer) else nearest
-        else:
+        elif name:
             option[name] = next(value for value in known[name] if _text(value, number_format) == text)
     return fill_path(template, option) == path
+
+
+class _Part(NamedTuple):
+    """A part of a template."""
+
+    accepted: str | tuple[str, ...] | None
+    """What can stand there; None: any number."""
+    name: str = ""
+    number_format: str = ""
+
+    def candidates(self, path: str, start: int) -> Iterator[str]:
+        """What stands in the path from ``start`` on if it is this part; the longest number first."""
+        if self.accepted is not None:
+            texts = (self.accepted,) if isinstance(self.accepted, str) else self.accepted
+            yield from (text for text in texts if path.startswith(text, start))
+            return
+        longest = _NUMBER.match(path, start)
+        for end in range(longest.end() if longest else start, start, -1):
+            if _NUMBER.fullmatch(path, start, end):
+                yield path[start:end]
+
+
+def _texts(
+    parts: Sequence[_Part], path: str, at: int, start: int, failed: set[tuple[int, int]]
+) -> tuple[str, ...] | None:
+    """The path from ``start`` on as the texts of the parts from ``at`` on; None if it cannot be.
+
+    No place is tried twice: numbers without anything between them could be divided in very many ways.
+    """
+    if at == len(parts):
+        return () if start == len(path) else None
+    if (at, start) in failed:
+        return None
+    for text in parts[at].candidates(path, start):
+        rest = _texts(parts, path, at + 1, start + len(text), failed)
+        if rest is not None:
+            return (text, *rest)
+    failed.add((at, start))
+    return None
 
 
 def check(template: str, names: Collection[str]) -> None:

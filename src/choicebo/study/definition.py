@@ -29,6 +29,7 @@ from choicebo.formatting import as_given
 from choicebo.space import Catalogue, Option, Space, from_dict
 from choicebo.space.table import UNSTORABLE
 from choicebo.space.values import as_text, suggestion
+from choicebo.study import checksum
 from choicebo.study.tables import StudyRow
 
 QUESTION = "Which of these would you keep?"
@@ -308,7 +309,9 @@ def _explained(error: ValidationError) -> ChoiceboError:
 
 def insert(connection: sa.Connection, definition: StudyDefinition) -> int:
     """Store a new study; its id."""
-    found = connection.execute(sa.insert(StudyRow).values(definition.to_row()).returning(StudyRow.id)).scalar()
+    row = definition.to_row()
+    values = {**row, "checksum": checksum.of_row(row)}
+    found = connection.execute(sa.insert(StudyRow).values(values).returning(StudyRow.id)).scalar()
     assert found is not None
     return found
 
@@ -317,13 +320,17 @@ def update(connection: sa.Connection, study_id: int, definition: StudyDefinition
     """Store what may be edited of a study."""
     row = definition.to_row()
     edited = {column: row[column] for column in EDITABLE}
+    edited["checksum"] = checksum.of_row(row)
     connection.execute(sa.update(StudyRow).where(StudyRow.id == study_id).values(edited))
 
 
 def load(row: sa.Row[Any]) -> StudyDefinition:
     """The definition in a row of the table of studies."""
     columns = StudyDefinition.model_fields.keys() - {"baseline"}
+    found = {name: row._mapping[name] for name in columns}
     try:
-        return StudyDefinition.of({name: row._mapping[name] for name in columns}, stored=True)
-    except InvalidInputError as error:
+        if row.checksum not in (None, checksum.of_row(found)):
+            raise checksum.DamageError("its checksum is another. Take a copy from a backup or an exported JSON.")
+        return StudyDefinition.of(found, stored=True)
+    except (InvalidInputError, checksum.DamageError, TypeError) as error:
         raise StorageError(f"The study {row.name!r} is damaged in its database: {error}") from error

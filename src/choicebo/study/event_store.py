@@ -19,10 +19,11 @@ from choicebo.errors import StorageError, StudyArchivedError, StudyError, StudyN
 from choicebo.history import OWNER, Event, Question, State
 from choicebo.history.events import option_key
 from choicebo.space import Option
-from choicebo.study import definition, raters
+from choicebo.study import checksum, definition, raters
+from choicebo.study.checksum import Chain, DamageError
 from choicebo.study.definition import StudyDefinition
 from choicebo.study.storage import Storage
-from choicebo.study.tables import LogRow, OptionRow, QuestionRow, RaterRow, ShownRow, StudyRow
+from choicebo.study.tables import ChecksumRow, LogRow, OptionRow, QuestionRow, RaterRow, ShownRow, StudyRow
 
 
 class EventStore:
@@ -35,7 +36,7 @@ class EventStore:
         self.study_id = study_id
         self.what = what
         self._edited_at = edited_at
-        self._state = State()
+        self._state, self._chain = State(), Chain()
         self._raters: dict[str, datetime | None] = {}
         """Everybody, with the time at which they were removed."""
         self._lock = threading.RLock()
@@ -61,11 +62,11 @@ class EventStore:
                 self._catch_up(connection)
                 if not even_archived:
                     self._refuse_archived()
-                writer = Writer(connection, self.study_id, self._state, self.check_may_answer)
+                writer = Writer(connection, self.study_id, self._state, self._chain, self.check_may_answer)
                 yield writer
         except BaseException:
             if writer is not None and writer.has_written:
-                self._state = State()  # it is read again
+                self._state, self._chain = State(), Chain()  # they are read again
             raise
         finally:
             if locked:
@@ -114,9 +115,10 @@ class EventStore:
         known = self._state.position
         mine = LogRow.study_id == self.study_id
         latest = sa.select(sa.func.max(LogRow.position)).where(mine).scalar_subquery()
+        vouched = sa.select(sa.func.max(ChecksumRow.position)).where(ChecksumRow.study_id == self.study_id)
         at = sa.select(LogRow.at).where(mine, LogRow.position == known).scalar_subquery()
         found = connection.execute(
-            sa.select(latest, at, StudyRow.edited_at).where(
+            sa.select(latest, at, StudyRow.edited_at, vouched.scalar_subquery().label("vouched")).where(
                 # Names can change; another study of the same number, in another file, was not made in the same moment.
                 StudyRow.id == self.study_id,
                 StudyRow.created_at == self.what.created_at,
@@ -131,18 +133,28 @@ class EventStore:
             self._raters = raters.names(connection, self.study_id)
         if known and found[1] != self._state.events[known].at:
             # The database is not the one that was read: a copy of an earlier moment, perhaps, was put in its place.
-            self._state, self._raters, known = State(), raters.names(connection, self.study_id), 0
-        if (found[0] or 0) > known:
+            self._state, self._chain = State(), Chain()
+            self._raters, known = raters.names(connection, self.study_id), 0
+        if (found[0] or 0) != known or found.vouched != found[0]:
             try:
-                for event in read_since(connection, self.study_id, known):
-                    self._state.apply(event)
+                self._read_on(connection, known)
+                if not self._state.position == (found[0] or 0) == (found.vouched or 0):
+                    raise DamageError("the end of the log has no checksum")
             except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
                 # A damaged page can hold anything, and some of it looks like rows.
-                self._state = State()
+                self._state, self._chain = State(), Chain()
                 raise StorageError(
                     f"The history of the study {self.what.name!r} in {self.storage} is damaged: take a copy from a backup or an "
                     "exported JSON."
                 ) from error
+
+    def _read_on(self, connection: sa.Connection, known: int) -> None:
+        """Apply the events after a position, and compare them with their checksums."""
+        checksums = checksum.read_since(connection, self.study_id, known)
+        for event in read_since(connection, self.study_id, known):
+            self._state.apply(event)
+            self._chain.add(event)
+            self._chain.check(checksums.get(event.position, ""))
 
     def _gone(self) -> StudyNotFoundError:
         return StudyNotFoundError(f"The study {self.what.name!r} is no longer in {self.storage}.")
@@ -152,12 +164,18 @@ class Writer:
     """A transaction that may append to a history."""
 
     def __init__(
-        self, connection: sa.Connection, study_id: int, state: State, check_may_answer: Callable[[str], None]
+        self,
+        connection: sa.Connection,
+        study_id: int,
+        state: State,
+        chain: Chain,
+        check_may_answer: Callable[[str], None],
     ) -> None:
         self.connection = connection
         self.state = state
         self.has_written = False
         self._study_id = study_id
+        self._chain = chain
         self._check_may_answer = check_may_answer
 
     def append(self, *events: Event) -> None:
@@ -165,7 +183,7 @@ class Writer:
         for rater in {event.rater for event in events if event.kind not in ("retraction", "restoration")}:
             self._check_may_answer(rater)
         self.has_written = True
-        append(self.connection, self._study_id, events)
+        append(self.connection, self._study_id, events, self._chain)
         for event in events:
             self.state.apply(event)
 
@@ -233,8 +251,8 @@ def _event(row: sa.Row[Any], asked: sa.Row[Any] | None, shown: Sequence[tuple[Op
     )
 
 
-def append(connection: sa.Connection, study_id: int, events: Sequence[Event]) -> None:
-    """Store events at their positions; the caller holds the lock of the study."""
+def append(connection: sa.Connection, study_id: int, events: Sequence[Event], chain: Chain) -> None:
+    """Store events at their positions, after those of the chain; the caller holds the lock of the study."""
     if not events:
         return
     rater_ids = {
@@ -285,6 +303,9 @@ def append(connection: sa.Connection, study_id: int, events: Sequence[Event]) ->
     for table, rows in ((LogRow, log), (QuestionRow, questions), (ShownRow, shown)):
         if rows:
             connection.execute(sa.insert(table), rows)
+    for event in events:
+        chain.add(event)
+    checksum.store(connection, study_id, events[-1].position, chain)
 
 
 def _option_ids(connection: sa.Connection, study_id: int, options: Sequence[Option]) -> dict[str, int]:

@@ -127,7 +127,7 @@ class Storage:
 
     def require_file(self) -> None:
         """Refuse a file that is not there: SQLite would silently make an empty one."""
-        if self.file is not None and not os.path.exists(self.file):  # noqa: PTH110  (false for names that are too long)
+        if self.file is not None and not self._is_there():
             raise StorageError(f"There is no file {str(self.file)!r}: check the path, or create a study there first.")
 
     @contextlib.contextmanager
@@ -154,6 +154,14 @@ class Storage:
         """A connection without a transaction, for what SQLite cannot do inside one."""
         with self._translated(), self._connect() as connection:
             yield connection.execution_options(choicebo_begins=False)
+
+    def damage(self) -> str:
+        """The first damage that SQLite finds in its file, in its words; empty if there is none. A server looks after itself."""
+        if not self.is_sqlite:
+            return ""
+        with self.read() as connection:
+            found = str(connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar())
+        return "" if found == "ok" else found
 
     def close(self) -> None:
         """Close all connections; they are opened again when needed."""
@@ -182,13 +190,17 @@ class Storage:
     def _connect(self) -> sa.Connection:
         file = self.file
         if file is not None:
-            if self._was_there and not file.exists():
+            there = self._is_there()
+            if self._was_there and not there:
                 raise StorageError(
                     f"The file {str(file)!r} is gone: it was moved or deleted while it was in use. Put it back; "
                     "nothing is written until then."
                 )
-            self._was_there = file.exists()
+            self._was_there = there
         return self._open().connect()
+
+    def _is_there(self) -> bool:
+        return self.file is not None and os.path.exists(self.file)  # noqa: PTH110  (false for names that are too long)
 
     def _open(self) -> sa.Engine:
         if self._engine is None:

@@ -18,6 +18,7 @@ from choicebo.space import Catalogue, Option, Space
 from choicebo.space.values import as_count, as_flag
 from choicebo.study import definition, event_store, raters, schema, study_json, transfer
 from choicebo.study.asking import Asking
+from choicebo.study.checksum import Chain
 from choicebo.study.definition import QUESTION, Show, StudyDefinition
 from choicebo.study.event_store import EventStore, now
 from choicebo.study.posterior_store import PosteriorStore
@@ -209,7 +210,7 @@ class Study:
             study_id = definition.insert(connection, what)
             for person, removed_at in (people or {OWNER: None}).items():
                 raters.insert(connection, study_id, person, removed_at)
-            event_store.append(connection, study_id, events)
+            event_store.append(connection, study_id, events, Chain())
         return cls(storage, study_id, what, executor=executor, owns=owns)
 
     def close(self) -> None:

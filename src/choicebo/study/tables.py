@@ -67,6 +67,8 @@ class StudyRow(Base):
     edited_at: Mapped[datetime | None] = mapped_column(Moment)
     """When this row was last changed: tells other processes to read it again."""
     objective_names: Mapped[list[str] | None] = mapped_column(sa.JSON(none_as_null=True))
+    checksum: Mapped[str | None] = mapped_column(sa.Text)
+    """Of the definition in this row; None if an earlier release wrote it."""
 
 
 class RaterRow(Base):
@@ -176,6 +178,24 @@ class ShownRow(Base):
     place: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     option_id: Mapped[int] = mapped_column(sa.ForeignKey("choicebo_option.id"))
     is_new: Mapped[bool]
+
+
+class ChecksumRow(Base):
+    """The checksum of the log from its beginning to an entry; there is one at the end of the log."""
+
+    __tablename__ = "choicebo_checksum"
+    __table_args__ = (
+        sa.ForeignKeyConstraint(
+            ["study_id", "position"],
+            ["choicebo_log.study_id", "choicebo_log.position"],
+            ondelete="CASCADE",
+            name="fk_choicebo_checksum_log",
+        ),
+    )
+
+    study_id: Mapped[int] = mapped_column(primary_key=True)
+    position: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    digest: Mapped[str] = mapped_column(sa.Text)
 
 
 class CacheRow(Base):
