@@ -114,7 +114,7 @@ class Space:
 
     @property
     def size(self) -> int | float:
-        """The number of different options before constraints: an int, or ``math.inf``."""
+        """The number of different options that are offered, before constraints: an int, or ``math.inf``."""
         return size(self.parameters)
 
     def validate(self, option: Mapping[str, object]) -> Option:
@@ -163,9 +163,14 @@ class Space:
         return [{**dict(zip(names, row, strict=True)), **held} for row in zip(*columns, strict=True)]
 
     def snap(self, points: ArrayLike) -> Floats:
-        """The points (n, dim) where the model sees the options of ``points``."""
-        values = self._values(as_cube(points, self.dim))
-        return np.concatenate([p.encode(values[p.name]) for p in self.parameters], axis=1)
+        """The points (n, dim) where the model sees the options of ``points``, each value on its parameter's step.
+
+        >>> from choicebo.space import Real
+        >>> Space([Real("a", 0, 1, step=0.25)]).snap([[0.3]]).tolist()
+        [[0.25]]
+        """
+        cube = as_cube(points, self.dim)
+        return np.concatenate([p.snap(cube[:, self.blocks[p.name]]) for p in self.parameters], axis=1)
 
     def feasible(self, points: ArrayLike | Sequence[Mapping[str, object]]) -> Bools:
         """Which cube points (n, dim), or options, satisfy all constraints: (n,).
@@ -228,7 +233,7 @@ class Space:
     def neighbours(self, point: ArrayLike) -> Floats:
         """Feasible points (m, dim) one discrete step from ``point: (dim,)``; continuous columns stay.
 
-        A step moves one Integer or Ordinal to the next value, or one Categorical to another value.
+        A step moves one Integer, Ordinal or Real with a step to the next value, or one Categorical to another value.
 
         >>> from choicebo.space import Integer, Real
         >>> Space([Real("x", 0, 1), Integer("k", 0, 4)]).neighbours([0.3, 0.5]).tolist()
