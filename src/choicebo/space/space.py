@@ -214,6 +214,16 @@ class Space:
         everything = self._everything if self._is_short else None
         return sampling.sobol(self._draw, len(self.parameters), total, seed, everything)[skip:]
 
+    def place(self, quantiles: Floats) -> Floats:
+        """Cube points (n, dim), feasible or not, of quantiles (n, parameters); uniform ones give all values alike.
+
+        >>> from choicebo.space import Integer
+        >>> Space([Integer("a", 1, 4)]).place(np.array([[0.1], [0.9]])).tolist()
+        [[0.0], [1.0]]
+        """
+        blocks = zip(self.parameters, quantiles.T, strict=True)
+        return np.concatenate([parameter.spread(quantile) for parameter, quantile in blocks], axis=1)
+
     def enumerate(self, limit: int = 10_000) -> Floats:
         """All feasible points (m, dim), if ``size`` is at most ``limit``.
 
@@ -288,12 +298,8 @@ class Space:
         places = np.indices([len(grid) for grid in grids]).reshape(len(grids), -1)
         return np.concatenate([grid[place] for grid, place in zip(grids, places, strict=True)], axis=1)
 
-    def _place(self, quantiles: Floats) -> Floats:
-        blocks = zip(self.parameters, quantiles.T, strict=True)
-        return np.concatenate([parameter.spread(quantile) for parameter, quantile in blocks], axis=1)
-
     def _draw(self, quantiles: Floats) -> Floats:
-        cube = self._place(quantiles)
+        cube = self.place(quantiles)
         return cube[self.feasible(cube)]
 
     def _check_not_empty(self) -> None:
@@ -301,7 +307,7 @@ class Space:
         rng = np.random.default_rng(0)
         count = len(self.parameters)
         # Nearly every space passes with the first few points; only a suspicious one pays for more.
-        probes = (self._place(rng.random((min(tries, MOST_CELLS // self.dim), count))) for tries in _PROBES)
+        probes = (self.place(rng.random((min(tries, MOST_CELLS // self.dim), count))) for tries in _PROBES)
         for cube in [self._combinations()] if exhaustive else probes:
             columns = self._columns(self._values(cube))
             satisfied = [rule.mask(columns) for rule in self.constraints]
