@@ -48,12 +48,23 @@ def stepped_values(low: float, high: float, step: float, log: bool, circular: bo
         # Later stretches have round numbers, which low plus so many steps need not be.
         origin = low if start == low else 0.0
         first, last = math.ceil((start - origin) / size), math.floor((end - origin) / size)
-        values = origin + size * np.arange(first, last + 1)
-        parts.append(round_decimals(values, np.full(len(values), max(_decimals(origin), _decimals(size)))))
+        values = origin + size * np.arange(first, last + 1, dtype=np.float64)
+        parts.append(round_decimals(values, np.full(len(values), max(decimals_of(origin), decimals_of(size)))))
         step = size
     values = np.concatenate(parts)
     values = values[values < high - step * (0.5 - 1e-9)]
     return np.unique(values if circular else np.append(values, high))
+
+
+def decimals_of(number: float) -> int:
+    """How many decimals a number is written with.
+
+    >>> decimals_of(0.25), decimals_of(40.0)
+    (2, 0)
+    """
+    exponent = Decimal(repr(number)).normalize().as_tuple().exponent
+    assert isinstance(exponent, int)
+    return max(0, -exponent)
 
 
 def _stretches(low: float, high: float, step: float, log: bool) -> list[tuple[float, float, float]]:
@@ -66,10 +77,3 @@ def _stretches(low: float, high: float, step: float, log: bool) -> list[tuple[fl
         start, end = end, 10.0 * end
         step = float(Decimal(repr(step)).scaleb(1))
     return [*found, (start, high, step)]
-
-
-def _decimals(number: float) -> int:
-    """How many decimals a number is written with."""
-    exponent = Decimal(repr(number)).normalize().as_tuple().exponent
-    assert isinstance(exponent, int)
-    return max(0, -exponent)

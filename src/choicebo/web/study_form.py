@@ -10,7 +10,7 @@ from typing import Any
 from starlette.datastructures import FormData
 
 from choicebo.errors import SpaceError
-from choicebo.space import Categorical, Integer, Ordinal, Parameter, Real, Space
+from choicebo.space import Angle, Categorical, Integer, Ordinal, Parameter, Real, Space
 from choicebo.space.values import as_whole, read_number, read_values
 from choicebo.study import StudyError
 from choicebo.study.definition import QUESTION, Show, StudyDefinition
@@ -18,6 +18,7 @@ from choicebo.study.definition import QUESTION, Show, StudyDefinition
 KINDS = (
     ("real", "a number"),
     ("integer", "a whole number"),
+    ("angle", "an angle or a hue"),
     ("ordinal", "steps in an order"),
     ("categorical", "one of several"),
 )
@@ -39,7 +40,7 @@ ENGINES = (
     ("laplace", "Laplace approximation"),
 )
 LONGEST_TEMPLATE = 64_000
-_COLUMNS = ("kind", "name", "low", "high", "unit", "scale", "values", "today")
+_COLUMNS = ("kind", "name", "low", "high", "unit", "step", "scale", "values", "today")
 _BEGUN = ("name", "low", "high", "values")
 _MOST_PARAMETERS = 40
 _SETTINGS = ("query_size", "new_per_query", "latent_dim", "acquisition", "engine", "raters", "seed")
@@ -141,7 +142,20 @@ def _parameter(row: Mapping[str, str]) -> Parameter:
     if kind in ("ordinal", "categorical"):
         values = read_values(row["values"])
         return Ordinal(name, values) if kind == "ordinal" else Categorical(name, values)
+    if kind == "angle":
+        row = {**row, "low": row["low"] or "0", "high": row["high"] or "360", "unit": row["unit"] or "°"}
     low, high = read_number(row["low"], f"From of {name!r}"), read_number(row["high"], f"To of {name!r}")
-    build: Any = Integer if kind == "integer" else Real
-    parameter: Parameter = build(name, low, high, log=row["scale"] == "log", unit=row["unit"])
-    return parameter
+    return _numeric(row, low, high)
+
+
+def _numeric(row: Mapping[str, str], low: float, high: float) -> Parameter:
+    """A number from ``low`` to ``high``; a step that was left empty is chosen, 0 offers any value."""
+    name, unit, log = row["name"], row["unit"], row["scale"] == "log"
+    if row["kind"] == "integer":
+        return Integer(name, low, high, log=log, unit=unit)  # type: ignore[arg-type]
+    step = read_number(row["step"], f"Step of {name!r}") if row["step"] else None
+    if row["kind"] == "angle":
+        parameter: Real = Angle(name, low, high, unit=unit, step=step)
+    else:
+        parameter = Real(name, low, high, log=log, unit=unit, step=step)
+    return parameter.stepped() if step is None else parameter
