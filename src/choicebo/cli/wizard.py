@@ -200,9 +200,8 @@ def _overview(parameters: list[Parameter | Fixed]) -> Table:
         elif isinstance(parameter, (Real, Integer)):
             whole = "whole numbers, " if isinstance(parameter, Integer) else ""
             step = getattr(parameter, "step", None)
-            notes = (
-                [f"in steps of {step:g}"] * bool(step) + ["log"] * parameter.log + ["going round"] * parameter.circular
-            )
+            notes = [f"in steps of {step:g}"] if step else []
+            notes += ["log"] * parameter.log + ["going round"] * parameter.circular
             words = f"{whole}{parameter.low:g} to {parameter.high:g} {parameter.unit}".rstrip()
             words += f" ({', '.join(notes)})" if notes else ""
         else:
