@@ -101,7 +101,15 @@ def test_questions_lead_to_a_study_and_wrong_answers_are_asked_again(run):
     ]
     result = run("new", input="\n".join(typed) + "\n")
     assert result.exit_code == 0, result.output
-    for complaint in ("'five': give a number", "minutes' already", "Fixed", "minuts", "give 2 to", "give at most 3", "steps of 0.5"):
+    for complaint in (
+        "'five': give a number",
+        "minutes' already",
+        "Fixed",
+        "minuts",
+        "give 2 to",
+        "give at most 3",
+        "steps of 0.5",
+    ):
         assert complaint in result.stdout
     assert "A question will look like this" in result.stdout
     with Study.open("bread.db") as study:

@@ -36,7 +36,8 @@ def stand_in_options(
     It brings as few new options as a question of the model does: more would tire the person. ``aside: (n, d)`` are options
     not to show as known ones.
     """
-    spread = spread_options(space, size, seen, seed, number, least_difference)
+    # Some will be too close to an option that was kept.
+    spread = spread_options(space, 2 * size, seen, seed, number, least_difference)
     fresh, again = spread.points[spread.new], spread.points[~spread.new]
     new = min(new_count, len(fresh))
     known = kept_points(answers, aside)

@@ -214,14 +214,14 @@ class Space:
         everything = self._everything if self._is_short else None
         return sampling.sobol(self._draw, len(self.parameters), total, seed, everything)[skip:]
 
-    def place(self, quantiles: Floats) -> Floats:
+    def place(self, quantiles: ArrayLike) -> Floats:
         """Cube points (n, dim), feasible or not, of quantiles (n, parameters); uniform ones give all values alike.
 
         >>> from choicebo.space import Integer
-        >>> Space([Integer("a", 1, 4)]).place(np.array([[0.1], [0.9]])).tolist()
+        >>> Space([Integer("a", 1, 4)]).place([[0.1], [0.9]]).tolist()
         [[0.0], [1.0]]
         """
-        blocks = zip(self.parameters, quantiles.T, strict=True)
+        blocks = zip(self.parameters, as_cube(quantiles, len(self.parameters)).T, strict=True)
         return np.concatenate([parameter.spread(quantile) for parameter, quantile in blocks], axis=1)
 
     def enumerate(self, limit: int = 10_000) -> Floats:
