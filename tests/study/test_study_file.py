@@ -96,7 +96,7 @@ def test_a_study_is_read_as_it_is_written():
         ('kind = "real"\nlow = 0\nhigh = 1\nstep = 0', Real("a", 0, 1)),
         ('kind = "real"\nlow = 0\nhigh = 1\nstep = 0.25', Real("a", 0, 1, step=0.25)),
         ('kind = "real"\nlow = 1\nhigh = 1000\nlog = true', Real("a", 1, 1000, log=True, step=0.05)),
-        ('kind = "real"\nlow = 0\nhigh = 24\ncircular = true', Real("a", 0, 24, step=0.25, circular=True)),
+        ('kind = "real"\nlow = 0\nhigh = 24\ncircular = true', Real("a", 0, 24, step=0.2, circular=True)),
         ('kind = "integer"\nlow = 0\nhigh = 24\ncircular = true', Integer("a", 0, 24, circular=True)),
         ('kind = "angle"', Angle("a", step=5)),
         ('kind = "angle"\nhigh = 1\nunit = ""\nstep = 0', Angle("a", high=1, unit="")),

@@ -24,9 +24,10 @@ BASELINES = ("random", "sobol")
 DEFAULT = ("ehvi", "variation")
 """What ``acquisition="default"`` stands for: these share the new options, and one that finds little leaves more of them
 to the last."""
+LEAST_DIFFERENCE = 0.02
+"""It costs the search nothing: see ``docs/explanation/asking.md``."""
 NEW_PER_QUERY = 2
 COMPANIONS = "dominated"
-LEAST_DIFFERENCE = 0.02
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from choicebo.space.scale import round_decimals
 
 Floats = NDArray[np.float64]
 
-_NICE = (1.0, 2.0, 2.5, 5.0, 10.0)
+# Not 2.5: its digit more is none that a person wants to read.
+_NICE = (1, 2, 5, 10)
 # On a log scale steps begin to grow beyond so many times the least value.
 _LOG_GROWS = 1000.0
 
@@ -26,7 +27,7 @@ def sensible_step(low: float, high: float, log: bool = False) -> float:
     target = (low * math.log(high / low) if log else high - low) / 100.0
     power = math.floor(math.log10(target))
     nearest = min(_NICE, key=lambda nice: abs(math.log10(target) - power - math.log10(nice)))
-    return float(f"{nearest:g}e{power}")
+    return float(f"{nearest}e{power}")
 
 
 def count_of_steps(low: float, high: float, step: float, log: bool) -> float:
