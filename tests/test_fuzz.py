@@ -199,9 +199,21 @@ def static(function: Callable[..., Any]) -> Callable[[World], Callable[..., Any]
 
 CALLS = [
     # ---- what can be offered
-    Call("Real", static(cb.Real), lambda w: {"name": "a", "low": 1, "high": 2, "log": False, "unit": ""}),
-    Call("Real(log)", static(cb.Real), lambda w: {"name": "a", "low": 1, "high": 2, "log": True}),
-    Call("Integer", static(cb.Integer), lambda w: {"name": "a", "low": 1, "high": 2, "log": False, "unit": ""}),
+    Call(
+        "Real",
+        static(cb.Real),
+        lambda w: {"name": "a", "low": 1, "high": 2, "log": False, "unit": "", "step": 0.1, "circular": False},
+    ),
+    Call("Real(log)", static(cb.Real), lambda w: {"name": "a", "low": 1, "high": 2, "log": True, "step": 0.1}),
+    Call(
+        "Real(circular)", static(cb.Real), lambda w: {"name": "a", "low": 1, "high": 2, "step": 0.1, "circular": True}
+    ),
+    Call("Angle", static(cb.Angle), lambda w: {"name": "a", "low": 0, "high": 360, "unit": "°", "step": 5}),
+    Call(
+        "Integer",
+        static(cb.Integer),
+        lambda w: {"name": "a", "low": 1, "high": 4, "log": False, "unit": "", "circular": True},
+    ),
     Call("Ordinal", static(cb.Ordinal), lambda w: {"name": "a", "values": [1, 2]}),
     Call("Categorical", static(cb.Categorical), lambda w: {"name": "a", "values": ["x", "y", "z"]}),
     Call("Fixed", static(cb.Fixed), lambda w: {"name": "a", "value": 1}),
@@ -213,6 +225,8 @@ CALLS = [
         )
         for kind in (
             cb.Real("Real", 0, 1),
+            cb.Real("Real(step)", 0, 2, step=0.25),
+            cb.Angle("Angle"),
             cb.Integer("Integer", 0, 9),
             cb.Ordinal("Ordinal", [1, 2]),
             cb.Categorical("Categorical", ["1", "y"]),
@@ -248,6 +262,7 @@ CALLS = [
             ("sobol", {"n": 2, "seed": 0, "skip": 0}),
             ("enumerate", {"limit": 10}),
             ("neighbours", {"point": [0.5, 0.5, 0.0]}),
+            ("place", {"quantiles": [[0.5, 0.5, 0.0]]}),
         )
     ),
     Call(

@@ -19,6 +19,7 @@ _HOME = {
     "Posterior": "choicebo.model.posterior",
     "choice_log_likelihood": "choicebo.model.likelihood",
     "select_latent_dim": "choicebo.model.dimension",
+    "Angle": "choicebo.space",
     "Catalogue": "choicebo.space",
     "Categorical": "choicebo.space",
     "Fixed": "choicebo.space",
@@ -59,7 +60,7 @@ if TYPE_CHECKING:
     from choicebo.model.likelihood import choice_log_likelihood
     from choicebo.model.posterior import Posterior
     from choicebo.optimizer import ChoiceOptimizer
-    from choicebo.space import Catalogue, Categorical, Fixed, Integer, Ordinal, Real, Space
+    from choicebo.space import Angle, Catalogue, Categorical, Fixed, Integer, Ordinal, Real, Space
     from choicebo.study import Study
 
 

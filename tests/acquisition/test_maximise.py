@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import choicebo as cb
 from choicebo.acquisition import ACQUISITIONS
-from choicebo.acquisition.maximise import Objective, any_relative, maximise
+from choicebo.acquisition.maximise import Objective, any_relatives, maximise
 
 NOTHING = np.empty((0, 2))
 
@@ -143,10 +143,10 @@ def test_relatives_in_a_catalogue_are_its_rows():
     assert {tuple(row) for row in found.X} <= {tuple(row) for row in every[2:]}
 
 
-def test_any_relative_is_one_of_them_and_not_always_the_same():
+def test_relatives_in_random_order_do_not_always_begin_with_the_same():
     space = mixed_space()
     around = space.sample(4, seed=3)
-    found = [any_relative(space, around, around, seed) for seed in range(60)]
+    found = [any_relatives(space, around, around, seed)[:1] for seed in range(60)]
     for point in found:
         assert point.shape == (1, space.dim)
         assert space.feasible(point).all()
@@ -162,11 +162,47 @@ def test_any_relative_is_one_of_them_and_not_always_the_same():
     assert changed == {"a", "k", "c", "b"}
     values = sorted(option["a"] for option in options if option["a"] not in [other["a"] for other in best])
     assert values[0] < 0.3 < 0.7 < values[-1], "no value is preferred"
-    np.testing.assert_array_equal(any_relative(space, around, around, 5), any_relative(space, around, around, 5))
+    np.testing.assert_array_equal(any_relatives(space, around, around, 5), any_relatives(space, around, around, 5))
 
 
-def test_any_relative_is_none_where_all_were_shown():
+def test_there_are_no_relatives_where_all_were_shown():
     switches = cb.Space([cb.Integer("a", 0, 1), cb.Integer("b", 0, 1)])
     everything = switches.enumerate(4)
-    assert any_relative(switches, everything[:1], everything, seed=0).shape == (0, 2)
-    assert any_relative(switches, everything[:0], everything[:0], seed=0).shape == (0, 2)
+    assert any_relatives(switches, everything[:1], everything, seed=0).shape == (0, 2)
+    assert any_relatives(switches, everything[:0], everything[:0], seed=0).shape == (0, 2)
+
+
+@pytest.mark.parametrize("start", [[], [170.0]])
+def test_the_top_of_a_circle_is_found_across_its_ends(start):
+    space = cb.Space([cb.Angle("hue"), cb.Real("a", 0, 1)])
+    value, slope = peak(space.encode([{"hue": 359.7, "a": 0.25}])[0])
+    around = space.encode([{"hue": hue, "a": 0.5} for hue in start])
+    found = maximise(value, slope, space, around, np.empty((0, 3)), seed=0)
+    option = space.decode(found.X[:1])[0]
+    assert option["hue"] == pytest.approx(359.7, abs=0.05)
+    assert option["a"] == pytest.approx(0.25, abs=1e-3)
+    np.testing.assert_array_equal(space.snap(found.X), found.X)
+
+
+def test_climbing_round_a_circle_reaches_what_the_pool_does_not(monkeypatch):
+    monkeypatch.setattr("choicebo.acquisition.maximise._GLOBAL", 4)
+    space = cb.Space([cb.Angle("hue"), cb.Angle("accent"), cb.Real("a", 0, 1)])
+    best = {"hue": 0.123, "accent": 359.877, "a": 0.25}
+    value, slope = peak(space.encode([best])[0])
+    found = maximise(value, slope, space, np.empty((0, 5)), np.empty((0, 5)), seed=0)
+    assert space.decode(found.X[:1])[0] == pytest.approx(best, abs=0.02)
+
+
+def test_what_has_a_step_is_found_on_it():
+    space = cb.Space([cb.Real(f"x{i}", 0, 1, step=0.01) for i in range(3)] + [cb.Angle("hue", step=5)])
+    value, slope = peak(space.encode([{"x0": 0.333, "x1": 0.777, "x2": 0.501, "hue": 358}])[0])
+    found = maximise(value, slope, space, space.sample(2), np.empty((0, space.dim)), seed=0)
+    assert space.decode(found.X[:1]) == [{"x0": 0.33, "x1": 0.78, "x2": 0.5, "hue": 0.0}]
+    np.testing.assert_array_equal(space.snap(found.X), found.X)
+
+
+def test_relatives_are_uniform_on_a_circle():
+    space = cb.Space([cb.Angle("hue")])
+    drawn = np.concatenate([any_relatives(space, space.sample(1), space.sample(1), seed) for seed in range(20)])
+    eighths = np.array([option["hue"] for option in space.decode(drawn)]) // 45
+    np.testing.assert_allclose(np.bincount(eighths.astype(int)) / len(drawn), 1 / 8, atol=0.02)

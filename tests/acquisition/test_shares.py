@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import choicebo as cb
 from choicebo.acquisition import ACQUISITIONS
-from choicebo.acquisition.maximise import any_relative
+from choicebo.acquisition.maximise import any_relatives
 from choicebo.acquisition.propose import believed_front, propose
 from choicebo.acquisition.shares import LEAST, allotted, shares, success
 
@@ -55,10 +55,10 @@ def test_an_acquisition_whose_options_are_all_beaten_is_asked_less(monkeypatch):
     drawn = []
 
     def noted(*given):
-        drawn.append(any_relative(*given))
+        drawn.append(any_relatives(*given))
         return drawn[-1]
 
-    monkeypatch.setattr("choicebo.acquisition.propose.any_relative", noted)
+    monkeypatch.setattr("choicebo.acquisition.propose.any_relatives", noted)
     draws = prior_draws(m=30)
     front = believed_front(draws, np.arange(30))
     beaten = np.setdiff1d(np.arange(30), front)

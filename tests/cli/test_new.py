@@ -5,6 +5,7 @@ import json
 import pytest
 
 from choicebo.cli.example import FILES, Example
+from choicebo.space import Angle, Real
 from choicebo.study import Study
 from choicebo.study.study_file import read
 
@@ -91,17 +92,30 @@ def test_questions_lead_to_a_study_and_wrong_answers_are_asked_again(run):
         *("minutes", "2", "five", "5", "40", "min"),  # a whole number; "five" is explained
         *("minutes", "flour", "4", "rye", "rye, wheat"),  # a name twice; one value is not enough
         *("oven", "5", "gas"),
+        *("salt", "1", "0", "3", "g", "4", "0.5"),  # a step that is too long, and a shorter one
+        *("yeast", "1", "0", "3", "g", "0"),  # any value
+        *("hue", "6", ""),  # an angle, with the step that is suggested
         "",  # that is all
         *("minuts <= 30", "minutes <= 30", ""),  # a rule with a slip
         *("99", "3", "n", "y"),  # too many options at once; no option of today; create
     ]
     result = run("new", input="\n".join(typed) + "\n")
     assert result.exit_code == 0, result.output
-    for complaint in ("'five': give a number", "minutes' already", "Fixed", "minuts", "give 2 to"):
+    for complaint in (
+        "'five': give a number",
+        "minutes' already",
+        "Fixed",
+        "minuts",
+        "give 2 to",
+        "give at most 3",
+        "steps of 0.5",
+    ):
         assert complaint in result.stdout
     assert "A question will look like this" in result.stdout
     with Study.open("bread.db") as study:
-        assert study.space.names == ("minutes", "flour", "oven")
+        assert study.space.names == ("minutes", "flour", "salt", "yeast", "hue", "oven")
+        numbers = (Real("salt", 0, 3, unit="g", step=0.5), Real("yeast", 0, 3, unit="g"), Angle("hue", step=5))
+        assert study.space.parameters[2:] == numbers
         assert [rule.text for rule in study.space.constraints] == ["minutes <= 30"]
         assert (study.question, study.settings["query_size"], study.baseline) == ("Which loaves?", 3, None)
 
@@ -114,7 +128,7 @@ def test_a_table_and_an_option_of_today_can_be_given_by_question_and_answer(run,
         assert study.baseline == {"id": 2, "price": 5}
 
 
-@pytest.mark.parametrize("typed", ["bread\n", "bread\n\n\n\nx\n1\n0\n1\n\n\n\n2\nn\nn\n"])
+@pytest.mark.parametrize("typed", ["bread\n", "bread\n\n\n\nx\n1\n0\n1\n\n\n\n\n2\nn\nn\n"])
 def test_nothing_is_created_if_the_input_ends_or_the_person_says_no(run, tmp_path, typed):
     result = run("new", input=typed)
     assert result.exit_code == 1

@@ -102,3 +102,12 @@ def test_a_table_of_a_catalogue_begins_with_the_names():
     headings, rows = as_table(MENU, MENU.rows[:2])
     assert headings == ["name", "price", "hot", "kcal"]
     assert rows == [["Soup", "3.5", "yes", "90"], ["Salad", "5", "no", "60"]]
+
+
+def test_values_are_written_with_the_digits_of_their_step():
+    salt, hue, free = fields_of(
+        cb.Space([cb.Real("salt", 0, 3, step=0.25), cb.Angle("hue", step=5), cb.Real("free", 0, 3)])
+    )
+    assert [salt.text(value) for value in (1.0, 0.25, 1.333)] == ["1.00", "0.25", "1.333"]
+    assert (hue.text(45.0), hue.share(90.0), hue.share(270.0)) == ("45", 0.25, 0.75)
+    assert free.text(1.25) == "1.250"

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from hypothesis import strategies as st
 
-from choicebo.space import Categorical, Fixed, Integer, Ordinal, Real, Space
+from choicebo.space import Angle, Categorical, Fixed, Integer, Ordinal, Real, Space
 
 names = st.text("abcdefghij_ éµ°", min_size=1, max_size=8).filter(lambda name: name.strip() == name)
 labels = st.text(min_size=1, max_size=6).filter(lambda text: text.strip() == text and text.isprintable() and text != "")
@@ -24,11 +24,32 @@ log_bounds = st.tuples(positive, positive).map(lambda p: (min(p), max(p))).filte
 units = st.sampled_from(["", "°C", "min"])
 
 
+def goes_round(low: float, high: float) -> bool:
+    return max(abs(low), abs(high)) <= 1000 * (high - low)
+
+
 @st.composite
 def reals(draw, name="x"):
     log = draw(st.booleans())
     low, high = draw(log_bounds if log else linear_bounds)
-    return Real(name, low, high, log=log, unit=draw(units))
+    circular = not log and goes_round(low, high) and draw(st.booleans())
+    # Over many powers of ten there would be too many steps.
+    stepped = draw(st.booleans()) and not (log and high > 100 * low)
+    step = draw(st.floats(0.01, 0.5)) * (high - low) if stepped else None
+    return Real(name, low, high, log=log, unit=draw(units), step=step, circular=circular)
+
+
+@st.composite
+def stepped_reals(draw, name="x"):
+    """With bounds and steps as a person writes them."""
+    low, steps = draw(st.integers(-100, 100)), draw(st.integers(2, 60))
+    step = draw(st.sampled_from([0.01, 0.1, 0.25, 0.5, 1, 2.5]))
+    return Real(name, low, low + steps * step, step=step, circular=draw(st.booleans()) and steps * step >= 1)
+
+
+@st.composite
+def angles(draw, name="x"):
+    return Angle(name, step=draw(st.sampled_from([None, 1, 2.5, 7])))
 
 
 @st.composite
@@ -36,13 +57,15 @@ def integers(draw, name="x"):
     log = draw(st.booleans())
     low = draw(st.integers(1, 2**39) if log else st.integers(-(2**50), 2**50 - 1))
     high = draw(st.integers(low + 1, 2**40 if log else 2**50))
-    return Integer(name, low, high, log=log, unit=draw(units))
+    circular = not log and max(abs(low), abs(high)) <= min(2**40, 1000 * (high - low)) and high - low > 1
+    return Integer(name, low, high, log=log, unit=draw(units), circular=circular and draw(st.booleans()))
 
 
 @st.composite
 def small_integers(draw, name="x"):
     low = draw(st.integers(-5, 5))
-    return Integer(name, low, low + draw(st.integers(1, 6)))
+    length = draw(st.integers(1, 6))
+    return Integer(name, low, low + length, circular=length > 1 and draw(st.booleans()))
 
 
 @st.composite
@@ -62,7 +85,15 @@ def categoricals(draw, name="x"):
 
 
 def parameters(name="x"):
-    return st.one_of(reals(name), integers(name), ordinals(name), categoricals(name))
+    return st.one_of(
+        reals(name),
+        stepped_reals(name),
+        angles(name),
+        integers(name),
+        small_integers(name),
+        ordinals(name),
+        categoricals(name),
+    )
 
 
 @st.composite

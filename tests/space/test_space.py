@@ -62,16 +62,20 @@ def test_snapping_keeps_the_option_and_snapping_again_changes_nothing(space, dat
     cube = data.draw(cube_points(space.dim))
     snapped = space.snap(cube)
     assert snapped.shape == cube.shape
-    assert space.decode(snapped) == space.decode(cube)
     assert np.array_equal(space.snap(snapped), snapped)
-    assert np.array_equal(space.encode(space.decode(cube)), snapped)
+    assert np.array_equal(space.encode(space.decode(snapped)), snapped)
+    for parameter in space.parameters:
+        # Only a step moves a value.
+        if getattr(parameter, "step", None) is None:
+            block = space.blocks[parameter.name]
+            assert parameter.decode(snapped[:, block]).tolist() == parameter.decode(cube[:, block]).tolist()
 
 
 @given(spaces())
 def test_both_ends_of_every_range_can_be_proposed(space):
     first, last = space.decode(np.array([np.zeros(space.dim), np.ones(space.dim)]))
     for parameter in space.parameters:
-        if parameter.kind in ("real", "integer"):
+        if parameter.kind in ("real", "integer") and not parameter.circular:
             assert (first[parameter.name], last[parameter.name]) == (parameter.low, parameter.high)
 
 

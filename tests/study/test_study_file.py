@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from space_strategies import labels, spaces, values_of
 
 from choicebo.errors import InvalidInputError, SpaceError
-from choicebo.space import Catalogue, Categorical, Fixed, Integer, Real, Space
+from choicebo.space import Angle, Catalogue, Categorical, Fixed, Integer, Real, Space
 from choicebo.study.definition import Show, StudyDefinition
 from choicebo.study.study_file import dumps, json_schema, loads, read
 
@@ -72,7 +72,7 @@ def test_a_study_is_read_as_it_is_written():
         name="bread",
         space=Space(
             [
-                Real("temperature", 150, 220, unit="°C"),
+                Real("temperature", 150, 220, unit="°C", step=0.5),  # a file that names none gets one
                 Integer("minutes", 5, 40),
                 Categorical("flour", ["rye", "wheat"]),
                 Fixed("oven", "gas"),
@@ -87,6 +87,31 @@ def test_a_study_is_read_as_it_is_written():
     )
     assert content(study) == content(expected)
     assert content(loads(dumps(study))) == content(study)
+
+
+@pytest.mark.parametrize(
+    ("lines", "parameter"),
+    [
+        ('kind = "real"\nlow = 0\nhigh = 1', Real("a", 0, 1, step=0.01)),
+        ('kind = "real"\nlow = 0\nhigh = 1\nstep = 0', Real("a", 0, 1)),
+        ('kind = "real"\nlow = 0\nhigh = 1\nstep = 0.25', Real("a", 0, 1, step=0.25)),
+        ('kind = "real"\nlow = 1\nhigh = 1000\nlog = true', Real("a", 1, 1000, log=True, step=0.05)),
+        ('kind = "real"\nlow = 0\nhigh = 24\ncircular = true', Real("a", 0, 24, step=0.2, circular=True)),
+        ('kind = "integer"\nlow = 0\nhigh = 24\ncircular = true', Integer("a", 0, 24, circular=True)),
+        ('kind = "angle"', Angle("a", step=5)),
+        ('kind = "angle"\nhigh = 1\nunit = ""\nstep = 0', Angle("a", high=1, unit="")),
+    ],
+)
+def test_a_number_without_a_step_gets_one_that_people_can_tell_apart(lines, parameter):
+    study = loads(f'{STUDY}[[parameter]]\nname = "a"\n{lines}\n')
+    assert study.space.parameters == (parameter,)
+    assert loads(dumps(study)).space == study.space
+
+
+def test_a_study_file_says_by_how_much_options_differ():
+    study = loads(f"{STUDY}least_difference = 0.1\n{PARAMETER}")
+    assert study.settings["least_difference"] == 0.1
+    assert loads(dumps(study)).settings == study.settings
 
 
 # What a database cannot hold is refused beforehand.
@@ -217,6 +242,12 @@ def test_the_schema_knows_every_key_of_a_study_file():
         "constraints", "study", "parameter", "fixed", "catalogue", "baseline", "show",
     }  # fmt: skip
     kinds = {kind["properties"]["kind"]["const"] for kind in schema["properties"]["parameter"]["items"]["oneOf"]}
-    assert kinds == {"real", "integer", "ordinal", "categorical"}
+    assert kinds == {"real", "integer", "angle", "ordinal", "categorical"}
+    angle = next(
+        kind["properties"]
+        for kind in schema["properties"]["parameter"]["items"]["oneOf"]
+        if kind["properties"]["kind"]["const"] == "angle"
+    )
+    assert set(angle) == {"kind", "name", "low", "high", "unit", "step"}
     assert schema["additionalProperties"] is False
     json.dumps(schema)

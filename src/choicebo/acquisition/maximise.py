@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from choicebo.acquisition.interface import Acquisition, Differentiable, Known
 from choicebo.space import Searchable, Space
+from choicebo.space.circle import points_to_turn, turn_to_points
 from choicebo.space.points import rows_in
 
 Array = NDArray[np.float64]
@@ -94,9 +95,9 @@ def maximise(
     """Points of ``space`` by falling value of ``objective``, none of them a row of ``avoid: (n, d)``.
 
     ``around: (n, d)`` are points near which better ones are expected. Small spaces are enumerated; others are searched from
-    a pool of space-filling points and of points near ``around``, the best of which climb: continuous columns by bounded
-    quasi-Newton steps, discrete ones step by step. With ``nearby`` only relatives of ``around`` are candidates, as long as any
-    are left. The result is empty only if nothing is left.
+    a pool of space-filling points and of points near ``around``, the best of which climb: continuous and circular columns by
+    bounded quasi-Newton steps, those of few values step by step. With ``nearby`` only relatives of ``around`` are candidates,
+    as long as any are left. The result is empty only if nothing is left.
     """
     if nearby and len(pool := _new_relatives(space, around, avoid, np.random.default_rng(seed))) > 0:
         return _ranked(pool, objective(pool))
@@ -108,18 +109,18 @@ def maximise(
     found = _ranked(pool, objective(pool))
     if len(found.X) == 0:
         return found
-    if slope is not None and any(column.kind == "continuous" for column in space.columns):
+    if slope is not None and any(column.kind in ("continuous", "circular") for column in space.columns):
         found = _merged(found, _climbed(objective, slope, space, found, avoid))
-    if isinstance(space, Space) and any(column.kind != "continuous" for column in space.columns):
+    if isinstance(space, Space) and any(column.levels is not None for column in space.columns):
         found = _merged(found, _stepped(objective, space, found, avoid))
     return found
 
 
-def any_relative(space: Searchable, around: Array, avoid: Array, seed: int) -> Array:
-    """A relative (1, d) of ``around``, drawn at random, and none of ``avoid``; (0, d) if all of those drawn are."""
+def any_relatives(space: Searchable, around: Array, avoid: Array, seed: int) -> Array:
+    """Relatives (n, d) of ``around`` in random order, none of them one of ``avoid``."""
     rng = np.random.default_rng(seed)
     pool = _new_relatives(space, around, avoid, rng)
-    return pool[rng.permutation(len(pool))[:1]]
+    return pool[rng.permutation(len(pool))]
 
 
 def _pool(space: Searchable, around: Array, seed: int, rng: np.random.Generator) -> Array:
@@ -151,7 +152,7 @@ def _relatives(space: Searchable, around: Array, rng: np.random.Generator) -> It
 
     The kind is drawn and not left to the acquisition: what the model thinks it knows best is where it would never look again.
     """
-    # The one-hot columns of a parameter go together.
+    # The columns of a parameter go together.
     names, parameter = np.unique([column.parameter for column in space.columns], return_inverse=True)
     kinds = rng.permutation(len(names))
     place = 0 if rng.random() < _MIXED else len(names)
@@ -160,9 +161,16 @@ def _relatives(space: Searchable, around: Array, rng: np.random.Generator) -> It
         if kind < 0:
             found = np.where((rng.random((_RELATIVES, len(names))) < 0.5)[:, parameter], first, second)
         else:
-            found = np.where(parameter == kind, rng.random(first.shape), first)
+            found = np.where(parameter == kind, _anywhere(space, rng), first)
         found = space.snap(found)
         yield np.unique(found[space.feasible(found)], axis=0)
+
+
+def _anywhere(space: Searchable, rng: np.random.Generator) -> Array:
+    """Points for relatives to take a value from, all values of a parameter alike."""
+    if isinstance(space, Space):
+        return space.place(rng.random((_RELATIVES, len(space.parameters))))
+    return rng.random((_RELATIVES, space.dim))
 
 
 def _climbed(
@@ -172,29 +180,62 @@ def _climbed(
     found: Found,
     avoid: Array,
 ) -> Found:
-    """Quasi-Newton ascent of the best, different points along their continuous columns, as one bounded problem."""
+    """Quasi-Newton ascent of the best, different points along their continuous columns and round their circles, as one
+    bounded problem."""
     from scipy.optimize import Bounds, minimize
 
     starts = _different(found, _STARTS)
     starts = np.concatenate([starts, np.repeat(starts[-1:], _STARTS - len(starts), axis=0)])
-    free = np.array([column.kind == "continuous" for column in space.columns])
+    free = _Free(space)
 
     def negative(flat: Array) -> tuple[float, Array]:
-        points = starts.copy()
-        points[:, free] = flat.reshape(len(starts), -1)
+        points = free.placed(starts, flat)
         value, gradient = slope(points)
-        return -value, -gradient[:, free].reshape(-1)
+        return -value, -free.gradient(points, gradient)
 
-    flat = starts[:, free].reshape(-1)
+    flat = free.coordinates(starts)
     options = {"maxiter": _ROUNDS, "maxcor": 10, "ftol": _LEAST_GAIN}
-    ended = minimize(negative, flat, jac=True, method="L-BFGS-B", bounds=Bounds(0.0, 1.0), options=options).x
-    ends = starts.copy()
-    ends[:, free] = np.clip(ended.reshape(len(starts), -1), 0.0, 1.0)
+    bounds = Bounds(*free.bounds(len(starts)))
+    ends = free.placed(starts, minimize(negative, flat, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x)
     # Part of the way serves where the whole of it leaves the feasible region.
     trail = np.concatenate([starts + share * (ends - starts) for share in (1.0, 0.5, 0.25, 0.1)])
     trail = space.snap(trail)
     trail = _without(np.unique(trail[space.feasible(trail)], axis=0), avoid)
     return _ranked(trail, objective(trail))
+
+
+class _Free:
+    """What may climb: the continuous columns of points, and one turn for the two columns of each circle."""
+
+    def __init__(self, space: Searchable) -> None:
+        kinds = np.array([column.kind for column in space.columns])
+        self._straight = np.flatnonzero(kinds == "continuous")
+        self._round = np.flatnonzero(kinds == "circular").reshape(-1, 2)
+
+    def coordinates(self, points: Array) -> Array:
+        """The free coordinates of ``points: (n, d)`` in one row."""
+        return np.concatenate([points[:, self._straight], points_to_turn(points[:, self._round])], axis=1).reshape(-1)
+
+    def placed(self, points: Array, flat: Array) -> Array:
+        """``points`` with other free coordinates."""
+        given, moved = flat.reshape(len(points), -1), points.copy()
+        moved[:, self._straight] = np.clip(given[:, : len(self._straight)], 0.0, 1.0)
+        moved[:, self._round] = turn_to_points(given[:, len(self._straight) :])
+        return moved
+
+    def gradient(self, points: Array, by_points: Array) -> Array:
+        """The derivative by the free coordinates of what has the derivative ``by_points``."""
+        towards = 2.0 * np.pi * (points[:, self._round] - 0.5)
+        by_turn = by_points[:, self._round]
+        along = towards[..., 0] * by_turn[..., 1] - towards[..., 1] * by_turn[..., 0]
+        return np.concatenate([by_points[:, self._straight], along], axis=1).reshape(-1)
+
+    def bounds(self, n: int) -> tuple[Array, Array]:
+        """The least and the greatest free coordinates of ``n`` points: a circle has neither."""
+        straight, turns = len(self._straight), len(self._round)
+        least = np.repeat([0.0, -np.inf], [straight, turns])
+        most = np.repeat([1.0, np.inf], [straight, turns])
+        return np.tile(least, n), np.tile(most, n)
 
 
 def _stepped(objective: Callable[[Array], Array], space: Space, found: Found, avoid: Array) -> Found:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -10,17 +10,28 @@ from numpy.typing import NDArray
 
 from choicebo.acquisition import query, shares
 from choicebo.acquisition.interface import Acquisition, Known
-from choicebo.acquisition.maximise import Objective, any_relative, maximise
+from choicebo.acquisition.maximise import Objective, any_relatives, maximise
 from choicebo.model.draws import LatentDraws
 from choicebo.space import Searchable
+from choicebo.space.spacing import spaced
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
+Apart = Callable[[Rows, int, Rows], Rows]
+"""Of ranked rows the best so many that keep their distance from each other and from other rows."""
 
 DRAWS = 128
 """Draws that an acquisition averages over: enough for a ranking of points, few enough for thousands of points."""
 COMPANIONS = ("dominated", "informative")
 """How known options are chosen beside new ones: the paper's rule, or by what the answer would tell."""
+
+
+class Beside(NamedTuple):
+    """What a new option is shown beside, and how much it must differ from that."""
+
+    points: Array
+    """(n, d)"""
+    least_difference: float
 
 
 class Proposal(NamedTuple):
@@ -54,6 +65,7 @@ def propose(
     avoid: Array,
     seed: int,
     found_by: Mapping[str, Array] | None = None,
+    least_difference: float = 0.0,
 ) -> Proposal:
     """The next question: ``new_count`` new options beside known ones.
 
@@ -61,7 +73,8 @@ def propose(
     options, it finds what was left to it by chance, because the model has just shown that it cannot tell. ``found_by`` holds,
     by name, the options (n, d) that each of them found for earlier questions. ``pending: (n, d)`` are options of open
     questions: draws imagine their values, so that nothing similar is proposed. ``avoid: (n, d)`` are options that must not be
-    proposed as new.
+    proposed as new. Of two options that differ by less than ``least_difference`` of every range only one is shown, while there
+    are others.
     """
     answered = np.arange(len(draws.X))
     options = draws.X
@@ -76,7 +89,8 @@ def propose(
         left_over = place == len(acquisitions)
         acquisition = acquisitions[-1] if left_over else acquisitions[place]
         by_chance = left_over and acquisition.nearby
-        point = best_point(draws, space, acquisition, avoid, seed + 1 + number, by_chance=by_chance)
+        beside = Beside(draws.X[len(draws.X) - len(new) :], least_difference)
+        point = best_point(draws, space, acquisition, avoid, seed + 1 + number, by_chance=by_chance, beside=beside)
         if len(point) == 0:
             break
         new.append(point[0])
@@ -84,7 +98,11 @@ def propose(
         avoid = np.concatenate([avoid, point])
         draws = draws.extended(point, seed + 101 + number)
     new_rows = np.arange(len(draws.X) - len(new), len(draws.X))
-    known_rows = _companions(draws, new_rows, front, probability, size - len(new), companions)
+
+    def apart(ranked: Rows, count: int, beside: Rows) -> Rows:
+        return ranked[spaced(space.columns, draws.X[ranked], count, least_difference, draws.X[beside])]
+
+    known_rows = _companions(draws, new_rows, front, probability, size - len(new), companions, apart)
     points = np.concatenate([draws.X[new_rows], draws.X[known_rows]])
     is_new = np.arange(len(points)) < len(new)
     finders = tuple(acquisition.name for acquisition in used)
@@ -93,15 +111,28 @@ def propose(
 
 
 def best_point(
-    draws: LatentDraws, space: Searchable, acquisition: Acquisition, avoid: Array, seed: int, *, by_chance: bool = False
+    draws: LatentDraws,
+    space: Searchable,
+    acquisition: Acquisition,
+    avoid: Array,
+    seed: int,
+    *,
+    by_chance: bool = False,
+    beside: Beside | None = None,
 ) -> Array:
-    """The point (1, d) of the largest acquisition, or any relative of the believed front; (0, d) if nothing is left."""
+    """The point (1, d) of the largest acquisition, or any relative of the believed front; (0, d) if nothing is left.
+
+    Where the best is too close to what it is shown ``beside``, the next best is taken.
+    """
     known = Known(draws, believed_front(draws, np.arange(len(draws.X))))
     around = draws.X[known.front]
-    if by_chance and len(point := any_relative(space, around, avoid, seed)) > 0:
-        return point
-    objective = Objective(acquisition, known, seed)
-    return maximise(objective, objective.slope, space, around, avoid, seed, nearby=acquisition.nearby).X[:1]
+    ranked = any_relatives(space, around, avoid, seed) if by_chance else around[:0]
+    if len(ranked) == 0:
+        objective = Objective(acquisition, known, seed)
+        ranked = maximise(objective, objective.slope, space, around, avoid, seed, nearby=acquisition.nearby).X
+    if beside is None:
+        return ranked[:1]
+    return ranked[spaced(space.columns, ranked, min(1, len(ranked)), beside.least_difference, beside.points)]
 
 
 def _likely(among: Rows, probability: Array) -> Rows:
@@ -109,7 +140,9 @@ def _likely(among: Rows, probability: Array) -> Rows:
     return among[probability >= min(0.5, float(probability.max()))]
 
 
-def _companions(draws: LatentDraws, new: Rows, front: Rows, probability: Array, count: int, rule: str) -> Rows:
+def _companions(
+    draws: LatentDraws, new: Rows, front: Rows, probability: Array, count: int, rule: str, apart: Apart
+) -> Rows:
     """Known options for a question: of the believed front by ``rule``, and the next best where it is too small.
 
     ``probability`` is that of each answered option, the first rows of ``draws.X``, to be Pareto-optimal among them.
@@ -120,13 +153,14 @@ def _companions(draws: LatentDraws, new: Rows, front: Rows, probability: Array, 
         return answered[:0]
     if len(new) == 0:
         # Nothing new is left to show: ask about those of which it is least clear whether they belong to the set.
-        return answered[np.argsort(np.abs(probability - 0.5), kind="stable")[:count]]
+        return apart(answered[np.argsort(np.abs(probability - 0.5), kind="stable")], count, new)
     if rule == "informative":
         chosen = query.most_informative(draws, new, front, count, about=np.concatenate([front, new]))
+        ranked = np.concatenate([chosen, query.most_dominated(draws, new, np.setdiff1d(front, chosen), len(front))])
     else:
-        chosen = query.most_dominated(draws, new, front, count)
-    rest = np.setdiff1d(answered, chosen)
-    return np.concatenate([chosen, rest[np.argsort(-probability[rest], kind="stable")]])[:count]
+        ranked = query.most_dominated(draws, new, front, len(front))
+    rest = np.setdiff1d(answered, front)
+    return apart(np.concatenate([ranked, rest[np.argsort(-probability[rest], kind="stable")]]), count, new)
 
 
 def _reason(used: list[Acquisition], known: int, front: Rows, shown: Rows) -> str:

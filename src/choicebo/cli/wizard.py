@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,7 +15,7 @@ from choicebo.cli.new import read_catalogue
 from choicebo.cli.option_table import OptionTable
 from choicebo.errors import ChoiceboError, InvalidInputError
 from choicebo.presentation import output
-from choicebo.space import Catalogue, Categorical, Fixed, Integer, Ordinal, Parameter, Real, Space
+from choicebo.space import Angle, Catalogue, Categorical, Fixed, Integer, Ordinal, Parameter, Real, Space
 from choicebo.space.values import as_whole, read_number, read_value, read_values
 from choicebo.study import Study
 from choicebo.study.definition import QUESTION
@@ -27,6 +28,7 @@ _KINDS = {
     "3": "one of some values in an order, such as small, medium, large",
     "4": "one of some values without an order, such as a colour",
     "5": "always the same value",
+    "6": "an angle or a hue: it goes round",
 }
 _YES, _NO = ("y", "yes"), ("n", "no")
 
@@ -104,6 +106,8 @@ class Wizard:
         if kind in ("3", "4"):
             values = self._ask(f"Values of {name}, separated by commas", read_values)
             return Ordinal(name, values) if kind == "3" else Categorical(name, values)
+        if kind == "6":
+            return self._with_step(Angle(name))
         low, high = (
             self._ask(f"{end} value of {name}", lambda text: read_number(text, "That")) for end in ("Least", "Greatest")
         )
@@ -113,8 +117,16 @@ class Wizard:
             low > 0 and high / low >= 20 and self._confirm("Do equal ratios matter equally (log scale)?", default=False)
         )
         if kind == "1":
-            return Real(name, low, high, log=log, unit=unit)
+            return self._with_step(Real(name, low, high, log=log, unit=unit))
         return Integer(name, as_whole(low, name), as_whole(high, name), log=log, unit=unit)
+
+    def _with_step(self, parameter: Real) -> Real:
+        suggested = f"{parameter.stepped().step:g}"
+        return self._ask(
+            "Step between the values that are offered (0: any value)",
+            lambda text: replace(parameter, step=read_number(text, "That")),
+            default=suggested,
+        )
 
     def _constraints(self, parameters: list[Parameter | Fixed]) -> list[str]:
         rules: list[str] = []
@@ -187,9 +199,11 @@ def _overview(parameters: list[Parameter | Fixed]) -> Table:
             words = f"always {parameter.value}"
         elif isinstance(parameter, (Real, Integer)):
             whole = "whole numbers, " if isinstance(parameter, Integer) else ""
-            words = f"{whole}{parameter.low:g} to {parameter.high:g} {parameter.unit}" + (
-                " (log)" if parameter.log else ""
-            )
+            step = getattr(parameter, "step", None)
+            notes = [f"in steps of {step:g}"] if step else []
+            notes += ["log"] * parameter.log + ["going round"] * parameter.circular
+            words = f"{whole}{parameter.low:g} to {parameter.high:g} {parameter.unit}".rstrip()
+            words += f" ({', '.join(notes)})" if notes else ""
         else:
             words = (" < " if isinstance(parameter, Ordinal) else ", ").join(map(str, parameter.values))  # type: ignore[attr-defined]
         table.add_row(Text(parameter.name), Text(words))

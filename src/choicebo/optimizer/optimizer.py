@@ -17,7 +17,7 @@ from choicebo.model.likelihood import is_number
 from choicebo.model.posterior import Posterior
 from choicebo.optimizer import record
 from choicebo.optimizer.computations import Computations
-from choicebo.optimizer.settings import NEW_PER_QUERY, Settings
+from choicebo.optimizer.settings import LEAST_DIFFERENCE, NEW_PER_QUERY, Settings
 from choicebo.optimizer.situation import Situation
 from choicebo.space import Option, Searchable
 from choicebo.space.values import as_flag
@@ -73,6 +73,7 @@ class ChoiceOptimizer:
         lapse: float = 0.01,
         correlated: bool = False,
         allow_repeats: bool = False,
+        least_difference: float = LEAST_DIFFERENCE,
         **unknown: Any,
     ) -> None:
         given = {name: value for name, value in locals().items() if name in Settings.__dataclass_fields__}

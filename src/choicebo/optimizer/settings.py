@@ -24,6 +24,8 @@ BASELINES = ("random", "sobol")
 DEFAULT = ("ehvi", "variation")
 """What ``acquisition="default"`` stands for: these share the new options, and one that finds little leaves more of them
 to the last."""
+LEAST_DIFFERENCE = 0.02
+"""It costs the search nothing: see ``docs/explanation/asking.md``."""
 NEW_PER_QUERY = 2
 COMPANIONS = "dominated"
 
@@ -61,6 +63,9 @@ class Settings:
     study, correlations are learned that are not there, and what drives each objective is harder to tell."""
     allow_repeats: bool = False
     """Whether an option shown before may be proposed as new: where answers are noisy, repetition averages."""
+    least_difference: float = LEAST_DIFFERENCE
+    """Two options of one question differ by at least this fraction of some parameter's range, so that a person can tell them
+    apart; any two categories do. Where too few options are left, they may differ less. 0: they need only be different."""
 
     def __post_init__(self) -> None:
         from choicebo.acquisition.propose import COMPANIONS as rules
@@ -95,6 +100,11 @@ class Settings:
         if not isinstance(self.companions, str) or self.companions not in rules:
             raise InvalidInputError(
                 f"companions is {as_given(self.companions)}; give one of {', '.join(map(repr, rules))}"
+            )
+        least = self.least_difference
+        if isinstance(least, bool) or not isinstance(least, (int, float)) or not 0.0 <= least <= 0.5:
+            raise InvalidInputError(
+                f"least_difference is {as_given(least)}; give a fraction of a parameter's range from 0 to 0.5"
             )
         ChoiceGP(kernel=self.kernel, engine=self.engine, lapse=self.lapse, correlated=self.correlated)
 

@@ -210,9 +210,11 @@ class Situation:
             assert posterior is not None
             return self._asked(self._proposal(posterior), posterior.latent_dim)
         fill = random_options if self.settings.acquisitions == ("random",) else spread_options
-        return self._asked(
-            fill(self.space, self.settings.query_size, self.seen, self.settings.seed, self.next_id), None
+        settings = self.settings
+        proposal = fill(
+            self.space, settings.query_size, self.seen, settings.seed, self.next_id, settings.least_difference
         )
+        return self._asked(proposal, None)
 
     def stand_in(self) -> Question:
         """A question that needs no model, for a person who should not wait for it."""
@@ -228,6 +230,7 @@ class Situation:
             aside=self.points([] if settings.baseline is None else [settings.baseline]),
             seed=settings.seed,
             number=self.next_id,
+            least_difference=settings.least_difference,
         )
         return self._asked(proposal, None)
 
@@ -247,6 +250,7 @@ class Situation:
                 avoid=self.seen[:0] if settings.allow_repeats else self.seen,
                 seed=self._seed,
                 found_by=self.found_by([acquisition.name for acquisition in acquisitions]),
+                least_difference=settings.least_difference,
             )
 
     def found_by(self, names: Sequence[str]) -> dict[str, Array]:

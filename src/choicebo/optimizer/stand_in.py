@@ -11,6 +11,7 @@ from choicebo.acquisition.propose import Proposal
 from choicebo.acquisition.space_filling import spread_options
 from choicebo.space import Searchable
 from choicebo.space.points import distinct, point_keys, rows_in
+from choicebo.space.spacing import spaced
 
 Array = NDArray[np.float64]
 
@@ -28,21 +29,24 @@ def stand_in_options(
     aside: Array,
     seed: int,
     number: int,
+    least_difference: float = 0.0,
 ) -> Proposal:
     """``new_count`` options from where nothing was shown yet, beside some that were kept.
 
     It brings as few new options as a question of the model does: more would tire the person. ``aside: (n, d)`` are options
     not to show as known ones.
     """
-    spread = spread_options(space, size, seen, seed, number)
+    # Some will be too close to an option that was kept.
+    spread = spread_options(space, 2 * size, seen, seed, number, least_difference)
     fresh, again = spread.points[spread.new], spread.points[~spread.new]
     new = min(new_count, len(fresh))
-    known = kept_points(answers, aside)[: size - new]
-    points = distinct(np.array([*fresh[:new], *known, *fresh[new:], *again]))[0][:size]
+    known = kept_points(answers, aside)
+    ranked = distinct(np.array([*fresh[:new], *known, *fresh[new:], *again]))[0]
+    points = ranked[spaced(space.columns, ranked, min(size, len(ranked)), least_difference, ranked[:0])]
     is_new = rows_in(fresh, points) >= 0
     if not is_new.any():
         return Proposal(points, is_new, STRATEGY, f"{_MEANWHILE} some options that were shown before.")
-    beside = ", beside some that were kept" if len(known) else ""
+    beside = ", beside some that were kept" if (rows_in(known, points) >= 0).any() else ""
     return Proposal(points, is_new, STRATEGY, f"{_MEANWHILE} options from parts not seen yet{beside}.")
 
 

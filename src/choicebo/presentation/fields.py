@@ -9,6 +9,7 @@ from typing import Any
 
 from choicebo.formatting import value_text
 from choicebo.space import Catalogue, Integer, Option, Ordinal, Parameter, Real, Space
+from choicebo.space.steps import decimals_of
 
 Value = Any
 
@@ -97,7 +98,7 @@ def _parameter(parameter: Parameter) -> Field:
         return Field(parameter.name, unit, value_text)
 
     def share(value: Value) -> float:
-        return float(parameter.encode([value])[0, 0])
+        return float(parameter.encode([value])[0, 0]) if isinstance(parameter, Ordinal) else parameter.share(value)
 
     text = _digits(parameter) if isinstance(parameter, Real) else value_text
     if isinstance(parameter, Ordinal):
@@ -106,11 +107,18 @@ def _parameter(parameter: Parameter) -> Field:
 
 
 def _digits(parameter: Real) -> Callable[[Value], str]:
-    """Enough digits to tell a thousandth of the range, on a log scale of the value."""
-    if parameter.log:
-        return lambda value: f"{value:.4g}"
+    """As many digits as the step has; else enough to tell a thousandth of the range, on a log scale of the value."""
     decimals = max(0, 3 - math.floor(math.log10(parameter.high - parameter.low)))
-    return lambda value: f"{value:.{decimals}f}" if decimals <= 12 else f"{value:.6g}"
+    few = decimals if parameter.step is None else max(decimals_of(parameter.low), decimals_of(parameter.step))
+
+    def text(value: Value) -> str:
+        if parameter.log:
+            return f"{value:.4g}"
+        if few < decimals and round(value, few) == value:
+            return f"{value:.{few}f}"
+        return f"{value:.{decimals}f}" if decimals <= 12 else f"{value:.6g}"
+
+    return text
 
 
 def _column(catalogue: Catalogue, name: str) -> Field:

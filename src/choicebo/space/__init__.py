@@ -3,13 +3,14 @@
 from choicebo.space.catalogue import Catalogue
 from choicebo.space.constraints import Constraint
 from choicebo.space.discrete import Categorical, Ordinal
-from choicebo.space.numeric import Integer, Real
+from choicebo.space.numeric import Angle, Integer, Real
 from choicebo.space.parameters import Fixed, Parameter
 from choicebo.space.searchable import Column, Option, Searchable
 from choicebo.space.serialisation import from_dict
 from choicebo.space.space import Space
 
 __all__ = [
+    "Angle",
     "Catalogue",
     "Categorical",
     "Column",

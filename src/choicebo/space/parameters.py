@@ -32,6 +32,8 @@ class Parameter(ABC):
 
     name: str
     kind: ClassVar[str]
+    circular: bool = False
+    """Whether the range goes round: its two ends are the same place."""
 
     @property
     @abstractmethod
@@ -41,7 +43,7 @@ class Parameter(ABC):
     @property
     @abstractmethod
     def levels(self) -> int | float:
-        """How many values there are: an int, or ``math.inf``."""
+        """How many values are offered: an int, or ``math.inf``."""
 
     @property
     @abstractmethod
@@ -77,12 +79,16 @@ class Parameter(ABC):
         """How many cube columns the parameter takes."""
         return len(self.columns)
 
+    def snap(self, block: Block) -> Block:
+        """Cube columns of the values nearest to ``block`` that are offered."""
+        return self.encode(self.decode(block))
+
     def spread(self, quantile: Floats) -> Block:
         """Cube columns of values at ``quantile: (n,)``; uniform quantiles give every level the same share."""
         return self.encode(self.decode(quantile[:, None]))
 
     def grid(self) -> Block:
-        """Cube columns of all values, for a parameter with finitely many."""
+        """Cube columns of all values that are offered, for a parameter with finitely many."""
         levels = int(self.levels)
         return self.spread((np.arange(levels) + 0.5) / levels)
 
@@ -142,7 +148,7 @@ def split(
     for parameter in given:
         if not isinstance(parameter, (Parameter, Fixed)):
             raise SpaceError(
-                f"A parameter is {as_given(parameter)}: give a Real, Integer, Ordinal, Categorical or Fixed."
+                f"A parameter is {as_given(parameter)}: give a Real, Integer, Angle, Ordinal, Categorical or Fixed."
             )
     varying = {parameter.name: parameter for parameter in given if isinstance(parameter, Parameter)}
     held = [parameter for parameter in given if isinstance(parameter, Fixed)]

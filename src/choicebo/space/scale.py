@@ -6,7 +6,8 @@ No map can keep every float apart: there are more floats in [-5, 5] than in [0, 
   0 to a power of two (0 to 1). Every float of the range survives the round trip.
 * All others, and log scales: values live on a decimal grid, 14 digits of the range (12 significant digits on
   a log scale), far coarser than the rounding of the map. What a person types survives; a float with a longer
-  tail is moved to the grid (or to an end that near) once, and from then on survives.
+  tail is moved to the grid (or to an end that near) once, and from then on survives. So it is on a circle, with
+  12 digits of the range, for its positions go through sine and cosine.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 _LINEAR_DIGITS = 14
+_CIRCULAR_DIGITS = 12
 _LOG_DIGITS = 12
 # Powers of ten that a float holds exactly: with these, k / 10**d is the float closest to the decimal.
 _TENS = 10.0 ** np.arange(23)
@@ -45,6 +47,8 @@ def round_decimals(x: Floats, decimals: NDArray[np.int64]) -> Floats:
 class Scale:
     """An interval with the map to and from [0, 1], linear or logarithmic; both ends are hit exactly.
 
+    The ends of a ``circular`` one are the same value, ``low``.
+
     >>> scale = Scale(150.0, 220.0)
     >>> scale.to_value(scale.to_unit(np.array([150.0, 183.7, 220.0]))).tolist()
     [150.0, 183.7, 220.0]
@@ -53,6 +57,7 @@ class Scale:
     low: float
     high: float
     log: bool = False
+    circular: bool = False
 
     @cached_property
     def _length(self) -> float:
@@ -61,19 +66,23 @@ class Scale:
     @cached_property
     def fine(self) -> bool:
         """Whether the unit interval tells all floats of this range apart."""
-        if self.log:
+        if self.log or self.circular:
             return False
         if self.low == 0.0:
             return math.frexp(self.high)[0] == 0.5
         # Then the width is below every |x| of the range, so one step of the cube is below one step of x.
         return self.low * self.high > 0 and self._length <= min(abs(self.low), abs(self.high))
 
+    @property
+    def _end(self) -> float:
+        return self.low if self.circular else self.high
+
     def to_value(self, u: Floats) -> Floats:
         """Values in [low, high] of the positions ``u: (n,)``."""
         x = self.low * np.exp(u * self._length) if self.log else self.low + u * self._length
         x = np.clip(x, self.low, self.high) if self.fine else self._grid(x)
         # Adding 0.0 turns -0.0 into 0.0, so that equal options also print equally.
-        return np.where(u == 0.0, self.low, np.where(u == 1.0, self.high, x)) + 0.0
+        return np.where(u == 0.0, self.low, np.where(u == 1.0, self._end, x)) + 0.0
 
     def to_unit(self, x: Floats) -> Floats:
         """Positions in [0, 1] of the values ``x: (n,)``, such that ``to_value`` gives the values back."""
@@ -99,9 +108,10 @@ class Scale:
         if self.log:
             decimals = _LOG_DIGITS - 1 - np.floor(np.log10(x)).astype(np.int64)
         else:
-            decimals = np.full(x.shape, _LINEAR_DIGITS - math.ceil(math.log10(self._length)), dtype=np.int64)
+            digits = _CIRCULAR_DIGITS if self.circular else _LINEAR_DIGITS
+            decimals = np.full(x.shape, digits - math.ceil(math.log10(self._length)), dtype=np.int64)
         x = round_decimals(x, decimals)
         # The ends need not lie on the grid. A grid point next to an end gives way to it; 3/4 of a step takes
         # in the one that the end itself is rounded to, even from halfway.
         near = 0.75 * 10.0 ** -decimals.astype(np.float64)
-        return np.where(x < self.low + near, self.low, np.where(x > self.high - near, self.high, x))
+        return np.where(x < self.low + near, self.low, np.where(x > self.high - near, self._end, x))

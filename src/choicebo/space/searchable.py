@@ -14,7 +14,7 @@ Option = dict[str, Any]
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-ColumnKind = Literal["continuous", "discrete", "onehot"]
+ColumnKind = Literal["continuous", "discrete", "onehot", "circular"]
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Column:
     """One column of the unit cube.
 
     ``continuous`` columns may take any value in [0, 1]; ``discrete`` ones hold a few ordered positions;
-    the ``onehot`` columns of one parameter change together.
+    the ``onehot`` columns of one parameter change together; the two ``circular`` ones of a parameter hold a point of a circle.
 
     >>> Column("flour=rye", parameter="flour", kind="onehot", levels=3)
     Column(name='flour=rye', parameter='flour', kind='onehot', levels=3)
@@ -31,10 +31,10 @@ class Column:
     name: str
     """How a person would call the column."""
     parameter: str
-    """The parameter or feature that the column belongs to; one-hot columns share it."""
+    """The parameter or feature that the column belongs to; one-hot and circular columns share it."""
     kind: ColumnKind
     levels: int | None = None
-    """How many values the parameter takes; None if it is continuous."""
+    """How many values of the parameter are offered; None if it is any."""
 
 
 @runtime_checkable
@@ -42,7 +42,7 @@ class Searchable(Protocol):
     """A set of options with a map to and from the unit cube: a Space or a Catalogue.
 
     The model sees options as rows of ``encode``; ``decode`` accepts every point of the cube and gives the
-    option that the point stands for; ``snap`` moves points to where the model sees that option.
+    option that the point stands for; ``snap`` moves points to where the model sees the nearest option that may be proposed.
     """
 
     @property
@@ -68,7 +68,7 @@ class Searchable(Protocol):
         """The options of cube points (n, dim)."""
 
     def snap(self, points: ArrayLike) -> Floats:
-        """``encode(decode(points))``."""
+        """``encode(decode(points))``, with values that have a step on it."""
 
     def feasible(self, points: ArrayLike | Sequence[Mapping[str, object]]) -> Bools:
         """Which cube points (or options) may be offered: (n,)."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from choicebo.errors import SpaceError
 from choicebo.formatting import as_given
 from choicebo.space.discrete import Categorical, Ordinal
-from choicebo.space.numeric import Integer, Real
+from choicebo.space.numeric import Angle, Integer, Real
 from choicebo.space.parameters import Parameter
 from choicebo.space.values import suggestion
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from choicebo.space.space import Space
 
 VERSION = 1
-KINDS: dict[str, type[Parameter]] = {kind.kind: kind for kind in (Real, Integer, Ordinal, Categorical)}
+KINDS: dict[str, type[Parameter]] = {kind.kind: kind for kind in (Real, Integer, Angle, Ordinal, Categorical)}
 
 
 def check_record(record: Mapping[str, Any], kind: str, fields: Sequence[str]) -> None:
@@ -49,7 +49,7 @@ def parameter_from_dict(record: Mapping[str, Any]) -> Parameter:
     kind = given.pop("kind")
     if not isinstance(kind, str) or kind not in KINDS:
         raise SpaceError(f"{called} has the kind {as_given(kind)}. {suggestion(kind, KINDS)}")
-    fields = {field.name: field for field in dataclasses.fields(KINDS[kind])}  # type: ignore[arg-type]
+    fields = {field.name: field for field in dataclasses.fields(KINDS[kind]) if field.init}  # type: ignore[arg-type]
     for key in given:
         if key not in fields:
             raise SpaceError(f"{called} has the unknown key {as_given(key)}. {suggestion(key, fields)}")

@@ -115,7 +115,7 @@ class Space:
 
     @property
     def size(self) -> int | float:
-        """The number of different options before constraints: an int, or ``math.inf``."""
+        """The number of different options that are offered, before constraints: an int, or ``math.inf``."""
         return size(self.parameters)
 
     def validate(self, option: Mapping[str, object]) -> Option:
@@ -164,9 +164,14 @@ class Space:
         return [{**dict(zip(names, row, strict=True)), **held} for row in zip(*columns, strict=True)]
 
     def snap(self, points: ArrayLike) -> Floats:
-        """The points (n, dim) where the model sees the options of ``points``."""
-        values = self._values(as_cube(points, self.dim))
-        return np.concatenate([p.encode(values[p.name]) for p in self.parameters], axis=1)
+        """The points (n, dim) where the model sees the options of ``points``, each value on its parameter's step.
+
+        >>> from choicebo.space import Real
+        >>> Space([Real("a", 0, 1, step=0.25)]).snap([[0.3]]).tolist()
+        [[0.25]]
+        """
+        cube = as_cube(points, self.dim)
+        return np.concatenate([p.snap(cube[:, self.blocks[p.name]]) for p in self.parameters], axis=1)
 
     def feasible(self, points: ArrayLike | Sequence[Mapping[str, object]]) -> Bools:
         """Which cube points (n, dim), or options, satisfy all constraints: (n,).
@@ -210,6 +215,16 @@ class Space:
         everything = self._everything if self._is_short else None
         return sampling.sobol(self._draw, len(self.parameters), total, seed, everything)[skip:]
 
+    def place(self, quantiles: ArrayLike) -> Floats:
+        """Cube points (n, dim), feasible or not, of quantiles (n, parameters); uniform ones give all values alike.
+
+        >>> from choicebo.space import Integer
+        >>> Space([Integer("a", 1, 4)]).place([[0.1], [0.9]]).tolist()
+        [[0.0], [1.0]]
+        """
+        blocks = zip(self.parameters, as_cube(quantiles, len(self.parameters)).T, strict=True)
+        return np.concatenate([parameter.spread(quantile) for parameter, quantile in blocks], axis=1)
+
     def enumerate(self, limit: int = 10_000) -> Floats:
         """All feasible points (m, dim), if ``size`` is at most ``limit``.
 
@@ -229,7 +244,7 @@ class Space:
     def neighbours(self, point: ArrayLike) -> Floats:
         """Feasible points (m, dim) one discrete step from ``point: (dim,)``; continuous columns stay.
 
-        A step moves one Integer or Ordinal to the next value, or one Categorical to another value.
+        A step moves one Integer, Ordinal or Real with a step to the next value, or one Categorical to another value.
 
         >>> from choicebo.space import Integer, Real
         >>> Space([Real("x", 0, 1), Integer("k", 0, 4)]).neighbours([0.3, 0.5]).tolist()
@@ -284,12 +299,8 @@ class Space:
         places = np.indices([len(grid) for grid in grids]).reshape(len(grids), -1)
         return np.concatenate([grid[place] for grid, place in zip(grids, places, strict=True)], axis=1)
 
-    def _place(self, quantiles: Floats) -> Floats:
-        blocks = zip(self.parameters, quantiles.T, strict=True)
-        return np.concatenate([parameter.spread(quantile) for parameter, quantile in blocks], axis=1)
-
     def _draw(self, quantiles: Floats) -> Floats:
-        cube = self._place(quantiles)
+        cube = self.place(quantiles)
         return cube[self.feasible(cube)]
 
     def _check_not_empty(self) -> None:
@@ -297,7 +308,7 @@ class Space:
         rng = np.random.default_rng(0)
         count = len(self.parameters)
         # Nearly every space passes with the first few points; only a suspicious one pays for more.
-        probes = (self._place(rng.random((min(tries, MOST_CELLS // self.dim), count))) for tries in _PROBES)
+        probes = (self.place(rng.random((min(tries, MOST_CELLS // self.dim), count))) for tries in _PROBES)
         for cube in [self._combinations()] if exhaustive else probes:
             columns = self._columns(self._values(cube))
             satisfied = [rule.mask(columns) for rule in self.constraints]

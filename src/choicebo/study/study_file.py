@@ -14,6 +14,7 @@
     low = 150
     high = 220
     unit = "°C"
+    step = 5
 
     [[parameter]]
     name = "minutes"
@@ -23,10 +24,13 @@
 
     [fixed]
     oven = "gas"
+
+A real or an angle without a step gets one of about a hundredth of its range; ``step = 0`` offers any value.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import tomllib
 from collections.abc import Iterable
@@ -39,8 +43,8 @@ from typing_extensions import TypedDict
 
 from choicebo.errors import InvalidInputError, SpaceError
 from choicebo.formatting import as_given
-from choicebo.space import Catalogue, Parameter
-from choicebo.space.serialisation import KINDS, VERSION
+from choicebo.space import Angle, Catalogue, Parameter, Real
+from choicebo.space.serialisation import KINDS, VERSION, parameter_from_dict
 from choicebo.space.values import Value, suggestion
 from choicebo.study.definition import ShowKind, StudyDefinition
 
@@ -52,6 +56,7 @@ class StudySection(TypedDict, total=False):
     question: str
     query_size: int
     new_per_query: int
+    least_difference: float
 
 
 class CatalogueSection(TypedDict, total=False):
@@ -85,6 +90,7 @@ class StudyDocument(TypedDict, total=False):
     show: ShowSection
 
 
+_SETTINGS = ("query_size", "new_per_query", "least_difference")
 _SECTIONS = {"study": StudySection, "catalogue": CatalogueSection, "show": ShowSection}
 for _section in (StudyDocument, *_SECTIONS.values()):
     _section.__pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[attr-defined]
@@ -129,7 +135,7 @@ def loads(text: str, folder: str | Path = ".") -> StudyDefinition:
             "space": _space(document, Path(folder)),
             "show": _show(document.get("show", {}), Path(folder)),
             "baseline": document.get("baseline"),
-            "settings": {name: asked[name] for name in ("query_size", "new_per_query") if name in asked},
+            "settings": {name: asked[name] for name in _SETTINGS if name in asked},
             "folder": Path(folder).absolute(),
         }
     )
@@ -153,16 +159,12 @@ def dumps(study: StudyDefinition) -> str:
     question = "Which of these would you keep?"
     query_size = 5
     new_per_query = 2
+    least_difference = 0.02
     """
-    space, settings = study.space, study.settings
-    document: dict[str, Any] = {
-        "study": {
-            "name": study.name,
-            "question": study.question,
-            "query_size": settings["query_size"],
-            "new_per_query": settings["new_per_query"],
-        }
-    }
+    space = study.space
+    # A study of an earlier version may lack a setting.
+    settings = {name: study.settings[name] for name in _SETTINGS if name in study.settings}
+    document: dict[str, Any] = {"study": {"name": study.name, "question": study.question, **settings}}
     if isinstance(space, Catalogue):
         record = space.to_dict()
         columns = {name: record[name] for name in ("key", "label", "image", "features")}
@@ -171,11 +173,7 @@ def dumps(study: StudyDefinition) -> str:
     else:
         if space.constraints:
             document["constraints"] = [rule.text for rule in space.constraints]
-        # Defaults are left out: a file of few lines is read with more care.
-        document["parameter"] = [
-            {name: value for name, value in parameter.to_dict().items() if value is not False and value != ""}
-            for parameter in space.parameters
-        ]
+        document["parameter"] = [_parameter_table(parameter) for parameter in space.parameters]
         if space.fixed:
             document["fixed"] = {held.name: held.value for held in space.fixed}
         known = [parameter.name for parameter in space.parameters]
@@ -201,9 +199,34 @@ def json_schema() -> dict[str, Any]:
 
 def _parameter_schema(kind: type[Parameter]) -> dict[str, Any]:
     schema = TypeAdapter(kind).json_schema()
-    properties = {"kind": {"const": kind.kind}, **schema["properties"]}
+    given = {field.name for field in dataclasses.fields(kind) if field.init}  # type: ignore[arg-type]
+    described = {name: about for name, about in schema["properties"].items() if name in given}
+    properties = {"kind": {"const": kind.kind}, **described}
     required = ["kind", *schema["required"]]
     return {**schema, "properties": properties, "required": required, "additionalProperties": False}
+
+
+def _parameter_table(parameter: Parameter) -> dict[str, Any]:
+    """A [[parameter]] without what ``loads`` adds by itself: a file of few lines is read with more care."""
+    table = {name: value for name, value in parameter.to_dict().items() if value is not False and value != ""}
+    if isinstance(parameter, Real):
+        table["step"] = 0 if parameter.step is None else parameter.step
+        if dataclasses.replace(parameter, step=None).stepped() == parameter:
+            del table["step"]
+    if isinstance(parameter, Angle):
+        table["unit"] = parameter.unit
+    return table
+
+
+def _with_step(entry: Any) -> Any:
+    """A [[parameter]] with the step that it gets where it names none; what is wrong with it is told later."""
+    if not isinstance(entry, dict) or "step" in entry:
+        return entry
+    try:
+        parameter = parameter_from_dict(entry)
+    except SpaceError:
+        return entry
+    return {**entry, "step": parameter.stepped().step} if isinstance(parameter, Real) else entry
 
 
 def _filled(table: dict[str, Any]) -> dict[str, Any]:
@@ -232,7 +255,10 @@ def _space(document: dict[str, Any], folder: Path) -> Catalogue | dict[str, Any]
             if isinstance(entry, dict) and "constraints" in entry:
                 _check_keys("A [[parameter]]", entry, entry.keys() - {"constraints"})
         rules, fixed = document.get("constraints", []), document.get("fixed", {})
-        record = {"parameters": document["parameter"], "constraints": rules, "fixed": fixed}
+        parameters = document["parameter"]
+        if isinstance(parameters, list):
+            parameters = [_with_step(entry) for entry in parameters]
+        record = {"parameters": parameters, "constraints": rules, "fixed": fixed}
         return {"version": VERSION, "kind": "space", **record}
     if document.keys() & {"parameter", "constraints", "fixed"}:
         raise SpaceError("The study file has a [catalogue]: leave out [[parameter]], constraints and [fixed].")

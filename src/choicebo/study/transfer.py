@@ -75,8 +75,8 @@ def read_choices(space: Space | Catalogue, data: ChoiceData | str | Path) -> Cho
         raise DataError(f"The choices have {data.dim} inputs, but the options of this study have {space.dim}.")
     if not data.choices:
         raise DataError("There are no choices to import.")
-    moved = np.abs(space.snap(data.X) - data.X).max(axis=1)
     options = space.decode(data.X)
+    moved = np.abs(space.encode(options) - data.X).max(axis=1)
     found: Choices = []
     for number, choice in enumerate(data.choices):
         astray = [row for row in choice.shown if moved[row] > max(ROUNDING, 1e-6)]

@@ -12,7 +12,7 @@ from starlette.datastructures import FormData
 
 from choicebo.errors import ChoiceboError, SpaceError
 from choicebo.presentation.templates import check_show
-from choicebo.space import Categorical, Integer, Ordinal, Parameter, Real, Space
+from choicebo.space import Angle, Categorical, Integer, Ordinal, Parameter, Real, Space
 from choicebo.space.values import as_whole, read_number, read_values
 from choicebo.study.definition import QUESTION, Show, StudyDefinition
 from choicebo.web.form_problems import FieldError, Problems, placed
@@ -20,6 +20,7 @@ from choicebo.web.form_problems import FieldError, Problems, placed
 KINDS = (
     ("real", "a number"),
     ("integer", "a whole number"),
+    ("angle", "an angle or a hue"),
     ("ordinal", "steps in an order"),
     ("categorical", "one of several"),
 )
@@ -41,7 +42,7 @@ ENGINES = (
     ("laplace", "Laplace approximation"),
 )
 LONGEST_TEMPLATE = 64_000
-COLUMNS = ("kind", "name", "low", "high", "unit", "scale", "values", "today")
+COLUMNS = ("kind", "name", "low", "high", "unit", "step", "scale", "values", "today")
 _BEGUN = ("name", "low", "high", "values")
 _MOST_PARAMETERS = 40
 SETTINGS = ("query_size", "new_per_query", "latent_dim", "acquisition", "engine", "raters", "seed")
@@ -216,6 +217,8 @@ def _parameter(row: Mapping[str, str], at: int) -> Parameter:
         raise FieldError(f"p-kind-{at}", f"{kind!r} is no kind of parameter: choose one of the list.")
     if kind in ("ordinal", "categorical"):
         return _listed(row, at)
+    if kind == "angle":
+        row = {**row, "low": row["low"] or "0", "high": row["high"] or "360", "unit": row["unit"] or "°"}
     low, high = _number(row, "low", f"From of {name!r}", at), _number(row, "high", f"To of {name!r}", at)
     if low > high:
         raise FieldError(f"p-high-{at}", f"To of {name!r} is below From ({row['high']} < {row['low']}): swap them.")
@@ -226,12 +229,23 @@ def _parameter(row: Mapping[str, str], at: int) -> Parameter:
         )
     if row["scale"] == "log" and low <= 0:
         raise FieldError(f"p-low-{at}", "A logarithmic scale begins above 0: raise From, or choose an even scale.")
-    build: Any = Integer if kind == "integer" else Real
+    return _numeric(row, low, high, at)
+
+
+def _numeric(row: Mapping[str, str], low: float, high: float, at: int) -> Parameter:
+    """A number from ``low`` to ``high``; a step that was left empty is chosen, 0 offers any value."""
+    name, unit, log = row["name"], row["unit"], row["scale"] == "log"
+    step = _number(row, "step", f"Step of {name!r}", at) if row["step"] and row["kind"] != "integer" else None
     try:
-        parameter: Parameter = build(name, low, high, log=row["scale"] == "log", unit=row["unit"])
+        if row["kind"] == "integer":
+            return Integer(name, low, high, log=log, unit=unit)  # type: ignore[arg-type]
+        if row["kind"] == "angle":
+            parameter: Real = Angle(name, low, high, unit=unit, step=step)
+        else:
+            parameter = Real(name, low, high, log=log, unit=unit, step=step)
     except SpaceError as error:
-        raise FieldError(f"p-low-{at}", str(error)) from None
-    return parameter
+        raise FieldError(f"p-{'step' if 'step' in str(error) else 'low'}-{at}", str(error)) from None
+    return parameter.stepped() if step is None else parameter
 
 
 def _listed(row: Mapping[str, str], at: int) -> Parameter:
