@@ -76,7 +76,7 @@ def test_no_form_is_taken_without_its_value(browser: Browser) -> None:
     assert len(forms) >= 10
     browser.get("/study/bread")
     for path in forms:
-        filled = path.format(name="bread", answer="1", act="retract")
+        filled = path.format(name="bread", answer="1", act="retract", example="bread")
         for value in ({}, {"form_token": "0" * 64}):
             assert browser.client.post(filled, data=value).status_code == 403, path
 
