@@ -37,8 +37,10 @@
     event.preventDefault();
     show(Number(opener.dataset.enlarge));
     dialog.showModal();
-    dialog.addEventListener("close", () => options()[at]?.querySelector("[data-enlarge]").focus(), { once: true });
   });
+
+  // To the card that was looked at last, where Space marks it and Enter keeps the marked ones.
+  dialog.addEventListener("close", () => box().focus());
 
   dialog.addEventListener("click", (event) => {
     const button = event.target.closest("button");
