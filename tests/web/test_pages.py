@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -336,7 +337,7 @@ def test_beside_the_question_stands_what_the_model_knows_and_whether_to_go_on(
 ) -> None:
     advice = build_result(learned.study).advice
     assert advice is not None
-    monkeypatch.setattr(study_progress, "_ADVICE_FROM", 7)
+    monkeypatch.setattr(study_progress, "advise", lambda *_: replace(advice, stop=True))
     monkeypatch.setattr(compute, "fit", lambda *_: pytest.fail("a model was fitted for it"))
     page = learned.client.get("/study/bread/progress").text
     assert "The model has learned from <b>7</b> answers." in page
@@ -347,9 +348,9 @@ def test_beside_the_question_stands_what_the_model_knows_and_whether_to_go_on(
 
 
 def test_the_bar_can_also_go_back_and_says_so() -> None:
-    risen, fallen = Progress(9, 0.7, None, before=0.5), Progress(9, 0.7, None, before=0.8)
-    assert (risen.fell, fallen.fell, Progress(9, 0.7, None).fell) == (False, True, False)
-    told = [Progress(9, share, None).words for share in (0.1, 0.7, 0.9, 0.99)]
+    risen, fallen = Progress(9, 0.7, before=0.5), Progress(9, 0.7, before=0.8)
+    assert (risen.fell, fallen.fell, Progress(9, 0.7).fell) == (False, True, False)
+    told = [Progress(9, share).words for share in (0.1, 0.7, 0.9, 0.99)]
     assert told == ["wide open", "taking shape", "fairly clear", "clear"]
 
 

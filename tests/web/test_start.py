@@ -8,7 +8,7 @@ from collections.abc import Callable
 from choicebo.study import Study
 from choicebo.study.examples import EXAMPLES
 
-from .web_helpers import Browser
+from .web_helpers import Browser, bread
 
 
 def test_an_empty_database_offers_the_examples_and_one_click_opens_one(serve: Callable[..., Browser]) -> None:
@@ -63,8 +63,15 @@ def test_where_no_model_was_needed_none_is_said_to_be_learning(browser: Browser)
     browser.get("/study/bread")
     browser.answer([0])
     told = browser.get("/study/bread/progress").text
-    assert "<b>1 answer</b>; the questions have needed no model so far." in told
+    assert "<b>1 answer</b>." in told
     assert "hx-get" not in told
+
+
+def test_before_the_model_learns_it_is_said_from_when_on(serve: Callable[..., Browser]) -> None:
+    browser = serve()
+    study = Study.create(browser.url, **bread(acquisition="default", initial_queries=4))
+    study.tell(study.ask(), [0])
+    assert "<b>1 answer</b>; the model begins to learn at 4." in browser.get("/study/bread/progress").text
 
 
 def test_a_rater_who_may_not_see_the_result_sees_only_how_much_they_answered(browser: Browser) -> None:

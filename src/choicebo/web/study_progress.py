@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from choicebo.study import Study
 from choicebo.study.status import advise
 
-if TYPE_CHECKING:
-    from choicebo.insight import StopAdvice
-
-_ADVICE_FROM = 8
-"""With fewer answers nothing is said about stopping."""
 _WORDS = ((0.6, "wide open"), (0.8, "taking shape"), (0.95, "fairly clear"))
 """What the picture is said to be below each share."""
 _NOTICEABLE = 0.02
@@ -26,8 +20,8 @@ class Progress:
     """Answers that it has learned from."""
     reached: float
     """How much of the best that seems possible the options that look best reach, between 0 and 1."""
-    advice: StopAdvice | None
-    """Whether to go on, once there are enough answers to say."""
+    stop: str = ""
+    """The advice to stop, if that is what the model says. That there is more to learn, the share says already."""
     before: float | None = None
     """What was reached when this was last computed."""
 
@@ -52,6 +46,6 @@ def build_progress(study: Study, rater: str | None, last: Progress | None) -> Pr
     return Progress(
         learned=fitted.n_answers,
         reached=1.0 - found.remaining,
-        advice=found if fitted.n_answers >= _ADVICE_FROM else None,
+        stop=found.sentence if found.stop else "",
         before=None if last is None else last.reached,
     )

@@ -15,6 +15,7 @@ from starlette.responses import FileResponse, Response
 
 from choicebo.errors import InvalidInputError
 from choicebo.formatting import counted
+from choicebo.optimizer.settings import Settings
 from choicebo.serving.scheduler import BEFORE_THINKING
 from choicebo.space import Option
 from choicebo.study import AlreadyAnsweredError, Question, Standing, Study, StudyError, StudyNotFoundError
@@ -141,10 +142,17 @@ def _progress(request: Request, sitting: Seat, shown: bool = False) -> dict[str,
         "own": study.count_answers(sitting.rater),
         "progress": server.last_progress(study, learned_from) if sees else None,
         "is_thinking": is_thinking,
-        "is_learning": sees and study.needs_model(sitting.rater),
+        "learns_from": _learns_from(study) if sees else 0,
         # Beside the question, which never waits for it; and again while there is something to wait for.
         "refresh": "500ms" if sees and not shown else "3s" if is_thinking else "",
     }
+
+
+def _learns_from(study: Study) -> int:
+    """How many answers there are before the first question of the model; 0 if there never is one."""
+    settings = Settings.from_dict(study.settings)
+    first = settings.first_queries(study.space.dim)
+    return first if settings.needs_model(first, study.space.dim) else 0
 
 
 @router.post("/study/{name}/coached")
