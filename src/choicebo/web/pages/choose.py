@@ -15,7 +15,6 @@ from starlette.responses import FileResponse, Response
 
 from choicebo.errors import InvalidInputError
 from choicebo.formatting import counted
-from choicebo.optimizer.settings import Settings
 from choicebo.serving.scheduler import BEFORE_THINKING
 from choicebo.space import Option
 from choicebo.study import AlreadyAnsweredError, Question, Standing, Study, StudyError, StudyNotFoundError
@@ -150,6 +149,8 @@ def _progress(request: Request, sitting: Seat, shown: bool = False) -> dict[str,
 
 def _learns_from(study: Study) -> int:
     """How many answers there are before the first question of the model; 0 if there never is one."""
+    from choicebo.optimizer import Settings  # a second of imports, for which the start of the server does not wait
+
     settings = Settings.from_dict(study.settings)
     first = settings.first_queries(study.space.dim)
     return first if settings.needs_model(first, study.space.dim) else 0
