@@ -7,6 +7,7 @@ import pytest
 
 import choicebo as cb
 from choicebo.study import Study
+from choicebo.web.pages.choose import COACHED
 
 from .e2e_helpers import ARGUMENTS, CHROMIUM, Server
 
@@ -29,10 +30,12 @@ def open_page(chromium: Any) -> Iterator[Callable[..., Any]]:
     """Open pages; what a page complains about in its console fails the test."""
     contexts, complaints = [], []
 
-    def start(**options: Any) -> Any:
+    def start(*, coached: bool = True, **options: Any) -> Any:
         context = chromium.new_context(**{"viewport": {"width": 1280, "height": 860}, **options})
         context.set_default_timeout(60_000)
         contexts.append(context)
+        if coached:  # most tests are not about a first visit
+            context.add_cookies([{"name": COACHED, "value": "1", "domain": "127.0.0.1", "path": "/"}])
         page = context.new_page()
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("console", lambda said: complaints.append(said.text) if "Content Security" in said.text else None)

@@ -46,8 +46,8 @@ def test_no_page_has_a_serious_finding(
 ) -> None:
     page = open_page(color_scheme=scheme, viewport={"width": width, "height": 844})
     ready = {
-        f"/study/{learned}": "#choose",
         f"/study/{learned}/result": "#result .best",
+        f"/study/{learned}": "#choose",
         f"/study/{learned}/history": ".past",
         f"/study/{learned}/raters": "table",
         "/studies": ".studies",
@@ -61,7 +61,14 @@ def test_no_page_has_a_serious_finding(
     for path, there in ready.items():
         page.goto(server.address + path)
         page.wait_for_selector(there, timeout=300_000)
+        if there == ".studies":
+            page.locator(".more-examples summary").click()
         if there == "#choose":
+            for opened in ("z", "how"):
+                page.keyboard.press("z") if opened == "z" else page.locator("a.how").click()
+                found[f"{path} {opened}"] = serious(page)
+                page.keyboard.press("Escape")
+            page.locator("[role=meter]").wait_for()
             page.keyboard.press("1")
             page.keyboard.press("?")
         found[path] = serious(page)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from choicebo.study import Study
+from choicebo.study.definition import Show
 from choicebo.web.addresses import study_path
 
 from .e2e_helpers import Server
@@ -239,3 +240,81 @@ def test_names_that_need_escaping_have_working_pages(
     for link in ("History", "Raters", "Choose"):
         page.get_by_role("link", name=link, exact=True).click()
         assert page.locator("h1").count() == 1
+
+
+def test_the_first_visit_shows_how_to_choose_once_and_it_is_left_by_keyboard(
+    server: Server, new_study: NewStudy, open_page: Open
+) -> None:
+    study, page = new_study(), open_page(coached=False, viewport={"width": 390, "height": 844})
+    go(page, server, study)
+    page.wait_for_selector("#coach:modal")
+    assert page.evaluate("document.activeElement.textContent") == "Start"
+    assert page.locator(".cup.kept").count() == 2
+    last = page.locator("#coach button.primary").bounding_box()
+    assert last["y"] + last["height"] < 844  # the whole of it is on a phone's screen
+    page.keyboard.press("2")  # no answer is given behind it
+    with page.expect_response("**/coached"):
+        page.keyboard.press("Escape")
+    assert page.locator("input[name=kept]:checked").count() == 0
+    page.reload()
+    wait_for_question(page, 1)
+    assert page.locator("#coach:modal").count() == 0
+    page.get_by_role("link", name="How to choose").click()
+    page.get_by_role("button", name="Start").click()
+    page.keyboard.press("2")
+    assert page.locator("input[name=kept]:checked").count() == 1
+
+
+def test_how_to_choose_without_scripts(server: Server, new_study: NewStudy, open_page: Open) -> None:
+    study, page = new_study(), open_page(coached=False, java_script_enabled=False)
+    go(page, server, study)
+    page.get_by_role("button", name="Start").click()
+    assert page.locator("#coach").is_hidden()
+    page.get_by_role("link", name="How to choose").click()
+    assert page.locator("#coach").is_visible()
+    assert page.locator("button.enlarge:visible").count() == 0  # what needs a script is not offered
+
+
+def test_a_card_is_enlarged_compared_and_kept_by_keyboard(server: Server, new_study: NewStudy, open_page: Open) -> None:
+    study, page = new_study(), open_page()
+    go(page, server, study)
+    wait_for_question(page, 1)
+    press, title = page.keyboard.press, page.locator("#enlarged h2")
+    press("z")
+    assert title.inner_text() == "Option 1 of 5"
+    press("ArrowLeft")
+    assert title.inner_text() == "Option 5 of 5"
+    press("ArrowRight")
+    press("ArrowRight")
+    assert title.inner_text() == "Option 2 of 5"
+    press("Space")
+    assert page.get_by_role("button", name="Kept").get_attribute("aria-pressed") == "true"
+    press("4")
+    assert page.get_by_role("button", name="Keep", exact=True).get_attribute("aria-pressed") == "false"
+    press("Escape")
+    assert page.evaluate("document.activeElement.value") == "3"
+    assert page.locator("input[name=kept]:checked").evaluate_all("boxes => boxes.map(b => b.value)") == ["1"]
+    page.locator("[data-enlarge='2']").click()
+    page.get_by_role("button", name="Keep", exact=True).click()
+    page.get_by_role("button", name="Close").click()
+    press("Enter")
+    wait_for_question(page, 2)
+    assert [act.kept for act in study.history()] == [(1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "rows", "least"), [(1280, 900, 2, 300), (1280, 700, 1, 230), (1920, 1080, 1, 350)]
+)
+def test_five_pictures_use_the_screen_and_are_seen_at_once(
+    server: Server, new_study: NewStudy, open_page: Open, width: int, height: int, rows: int, least: int
+) -> None:
+    drawing = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 320 220"><rect width="{minutes}" height="9"/></svg>'
+    study, page = new_study(name=f"drawn {width} {height}", show=Show("svg", template=drawing)), open_page()
+    page.set_viewport_size({"width": width, "height": height})
+    go(page, server, study)
+    wait_for_question(page, 1)
+    boxes = [card.bounding_box() for card in page.locator(".card").all()]
+    assert len({round(box["y"]) for box in boxes}) == rows
+    assert min(box["width"] for box in boxes) > least
+    bar = page.locator(".actions").bounding_box()
+    assert max(box["y"] + box["height"] for box in boxes) < bar["y"] + 14  # nothing is behind the buttons

@@ -33,7 +33,7 @@ def test_a_stand_in_needs_no_model_and_is_stored_like_any_question(study, monkey
     asked = study.ask(stand_in=True)
     assert study.ask(stand_in=True) == study.ask() == asked
     assert (asked.number, asked.strategy, asked.latent_dim) == (3, "stand-in", None)
-    assert asked.reason.startswith("The model is still thinking about the last answers")
+    assert asked.reason.startswith("The model had not finished with the last answers")
     assert sum(asked.new) == 2
     kept = {str(past.options[at]) for past in study.history() for at in past.kept}
     assert {str(o) for o, is_new in zip(asked.options, asked.new, strict=True) if not is_new} <= kept

@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,11 @@ from choicebo.model.posterior import Posterior
 from choicebo.optimizer import situation as compute
 from choicebo.study import Study, posterior_store
 from choicebo.study.definition import Show
-from choicebo.web import charts, server
+from choicebo.web import charts, study_progress
 from choicebo.web.app import create_app
-from choicebo.web.pages import choose
 from choicebo.web.pages.result import worth_a_card
 from choicebo.web.server_settings import ServerSettings
+from choicebo.web.study_progress import Progress
 from choicebo.web.study_result import Point, Result, build_result
 
 from .web_helpers import Browser, bread
@@ -154,7 +155,7 @@ def test_a_table_with_images_becomes_a_study(serve: Callable[..., Browser]) -> N
         content.seek(0)  # type: ignore[attr-defined]
     page = browser.post("/studies/catalogue", data, files=files)
     assert page.status_code == 200
-    assert browser.get("/study/bread").text.count("/study/bread/image/") == 2
+    assert browser.get("/study/bread").text.count('src="/study/bread/image/') == 2
     assert browser.client.get("/study/bread/image/a.png").content == PNG
 
 
@@ -336,14 +337,26 @@ def test_the_result_fits_nothing_again_and_asks_the_kept_model_everything_once(
     assert [point.option for point in found.best] == [each.option for each in status.pareto_set]
 
 
-def test_whether_to_go_on_is_said_beside_the_question_and_the_result_page_finds_it_there(
+def test_beside_the_question_stands_what_the_model_knows_and_whether_to_go_on(
     learned: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    learned.client.get("/study/bread/result")
-    monkeypatch.setattr(server, "build_result", lambda *_: pytest.fail("it was computed again"))
-    monkeypatch.setattr(choose, "_ADVICE_FROM", 7)
-    sentence = build_result(learned.study).advice.sentence  # type: ignore[union-attr]
-    assert escape(sentence) in learned.client.get("/study/bread/advice").text
+    advice = build_result(learned.study).advice
+    assert advice is not None
+    monkeypatch.setattr(study_progress, "advise", lambda *_: replace(advice, stop=True))
+    monkeypatch.setattr(compute, "fit", lambda *_: pytest.fail("a model was fitted for it"))
+    page = learned.client.get("/study/bread/progress").text
+    assert "The model has learned from <b>7</b> answers." in page
+    assert f'aria-valuenow="{100 - 100 * advice.remaining:.0f}"' in page
+    assert escape(advice.sentence) in page
+    assert "hx-get" not in page  # nothing is being computed, so that there is nothing to wait for
+    assert 'role="meter"' in learned.client.get("/study/bread").text  # and it is there at once the next time
+
+
+def test_the_bar_can_also_go_back_and_says_so() -> None:
+    risen, fallen = Progress(9, 0.7, before=0.5), Progress(9, 0.7, before=0.8)
+    assert (risen.fell, fallen.fell, Progress(9, 0.7).fell) == (False, True, False)
+    told = [Progress(9, share).words for share in (0.1, 0.7, 0.9, 0.99)]
+    assert told == ["wide open", "taking shape", "fairly clear", "clear"]
 
 
 def test_a_new_answer_makes_a_new_result(learned: Browser) -> None:

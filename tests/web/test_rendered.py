@@ -19,6 +19,7 @@ from choicebo.optimizer import situation as compute
 from choicebo.study import Study
 from choicebo.study.definition import Show
 from choicebo.web.app import create_app
+from choicebo.web.pages.choose import COACHED
 from choicebo.web.server_settings import ServerSettings
 
 from . import fake_model
@@ -93,7 +94,13 @@ def open_page() -> Iterator[Callable[..., Any]]:
         browser = playwright.chromium.launch(
             executable_path=str(CHROMIUM), args=["--headless", "--no-sandbox", "--disable-gpu"]
         )
-        yield lambda **options: browser.new_context(**options).new_page()
+
+        def start(**options: Any) -> Any:
+            context = browser.new_context(**options)
+            context.add_cookies([{"name": COACHED, "value": "1", "domain": "127.0.0.1", "path": "/"}])
+            return context.new_page()
+
+        yield start
         browser.close()
 
 

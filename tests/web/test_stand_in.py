@@ -88,7 +88,10 @@ def test_after_a_while_a_question_without_the_model_is_asked_and_says_so(known: 
         assert browser.client.get("/study/bread/events").text.endswith("event: ready\ndata: {}\n\n")
     page = browser.get("/study/bread")
     assert page.text.count('name="kept"') == 4
-    assert "The model is still thinking about the last answers; meanwhile, options from parts not seen yet" in page.text
+    assert (
+        "The model had not finished with the last answers when this was asked; so without it, options from parts not seen yet"
+        in page.text
+    )
     (asked,) = browser.study.questions(open_only=True)
     assert (asked.number, asked.strategy, asked.latent_dim, sum(asked.new)) == (3, "stand-in", None, 2)
 
@@ -263,3 +266,17 @@ def test_the_look_at_the_hidden_objectives_is_begun_when_the_question_is_handed_
 def test_patience_is_a_number_of_seconds(patience: float) -> None:
     with pytest.raises(InvalidInputError, match="patience"):
         ServerSettings("bread.db", patience=patience)
+
+
+def test_the_model_is_said_to_be_learning_only_while_it_is(known: Callable[..., Browser], pool: PatientPool) -> None:
+    browser = known()
+    browser.get("/study/bread")
+    told = browser.client.get("/study/bread/progress").text
+    assert "the model is learning from them now" in told
+    assert 'hx-trigger="load delay:3s"' in told  # the page looks again
+    pool.go.set()
+    model_is_done(browser)
+    told = browser.client.get("/study/bread/progress").text
+    assert "learning" not in told
+    assert "hx-trigger" not in told
+    assert "still" not in browser.study.questions()[-1].reason  # what is stored stays true

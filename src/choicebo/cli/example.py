@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-from importlib import resources
 from pathlib import Path
 from typing import Annotated
 
@@ -19,14 +18,6 @@ class Example(enum.StrEnum):
     bread = "bread"
     palette = "palette"
     products = "products"
-
-
-FILES = {
-    Example.bread: ("bread.toml",),
-    Example.palette: ("palette.toml", "palette.svg"),
-    Example.products: ("products.toml", "products.csv"),
-}
-"""The files of each; the first one is the study file."""
 
 
 def example(
@@ -55,15 +46,18 @@ def example(
       choicebo example palette studies/         writes palette.toml and palette.svg into a folder
       choicebo example products products.db     writes the files and creates the study
     """
+    from choicebo.study.examples import EXAMPLES, content
+
     folder, address = _target(where)
-    written = [folder / file for file in FILES[name]]
+    written = [folder / file for file in EXAMPLES[name].files]
     for path in written:
         arguments.require_new(path, force)
     for path in written:
-        path.write_bytes(resources.files("choicebo.cli").joinpath("examples", path.name).read_bytes())
+        path.write_bytes(content(path.name))
     output.say("Wrote " + " and ".join(map(str, written)))
     if address is None:
-        output.say(f"Create the study:  choicebo new {folder / name}.db --space {written[0]}")
+        output.say(f"Create the study:     choicebo new {folder / name}.db --space {written[0]}")
+        output.say(f"Or answer at once:    choicebo serve {written[0]}")
         return
     from choicebo.cli.new import announce
     from choicebo.study import Study

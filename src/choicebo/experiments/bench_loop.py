@@ -11,7 +11,6 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from statistics import median
 from typing import Any
 
@@ -28,7 +27,7 @@ from choicebo.model.diagnostics import Diagnostics
 from choicebo.model.engines import QUESTION
 from choicebo.optimizer import ChoiceOptimizer
 from choicebo.space import Option, Searchable
-from choicebo.study import study_file
+from choicebo.study import examples
 
 Array = NDArray[np.float64]
 
@@ -107,9 +106,7 @@ def published(name: str) -> Scenario:
 
 def palette() -> Scenario:
     """The space of ``choicebo example palette``; a person who likes calm and contrast."""
-    with resources.as_file(resources.files("choicebo.cli").joinpath("examples")) as folder:
-        space = study_file.read(folder / "palette.toml").space
-    return Scenario("palette", space, _liked_palettes)
+    return Scenario("palette", examples.definition(examples.EXAMPLES["palette"]).space, _liked_palettes)
 
 
 def run(

@@ -16,7 +16,8 @@ from choicebo.space.spacing import spaced
 Array = NDArray[np.float64]
 
 STRATEGY = "stand-in"
-_MEANWHILE = "The model is still thinking about the last answers; meanwhile,"
+_MEANWHILE = "The model had not finished with the last answers when this was asked; so without it,"
+"""In the past: the sentence is stored with the question and read whenever somebody looks at it."""
 
 
 def stand_in_options(

@@ -125,6 +125,12 @@ class Scheduler:
 
         return self._start(("model", study.name, _share(study, rater)), lambda: self._submit(self._thinking, think))
 
+    def is_thinking(self, study: Study, rater: str) -> bool:
+        """Whether the model's next question is being computed at this moment."""
+        with self._lock:
+            job = self._jobs.get(("model", study.name, _share(study, rater)))
+        return job is not None and not job.future.done()
+
     # ---- what is known
 
     def begin(self, study: Study, key: Hashable, build: Callable[[], T]) -> Future[T]:
@@ -144,6 +150,11 @@ class Scheduler:
             return found
 
         return self._start((*name, now), lambda: self._submit(self._threads, work)).future
+
+    def last(self, study: Study, key: Hashable) -> Any:
+        """What :meth:`begin` found last, be it for earlier answers; None if there is nothing."""
+        with self._lock:
+            return self._known.get((study.name, key), (-1, None))[1]
 
     def forget(self, study: str) -> None:
         """Drop what is known of a study, which may have gone."""

@@ -67,6 +67,12 @@ def drawing_size(study: Study) -> tuple[int, int] | None:
     return (width, height) if width > 0 and height > 0 else None
 
 
+def are_wide(study: Study) -> bool:
+    """Whether pictures are wider than high, as images are unless their size is known."""
+    width, height = drawing_size(study) or (4, 3)
+    return width > 1.15 * height
+
+
 def image_path(study: Study, option: Option) -> str | None:
     """The path of an option's image inside the study's folder."""
     if study.show.kind != "image":

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import re
+import sys
+import threading
+import webbrowser
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,6 +18,7 @@ import typer
 
 from choicebo.errors import InvalidInputError
 from choicebo.presentation import output
+from choicebo.web.listening import DEFAULT_PORT, listen, port_of
 
 if TYPE_CHECKING:
     import socket
@@ -47,7 +52,15 @@ def serve(
     host: Annotated[
         str, typer.Option(metavar="ADDRESS", help="Address to listen on; any but this machine's own needs a token.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0: any that is free.")] = 8000,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=65535,
+            help="Port to listen on; 0: any that is free.",
+            show_default=f"{DEFAULT_PORT}, or the next that is free",
+        ),
+    ] = None,
     token: Annotated[
         str | None,
         typer.Option(
@@ -81,10 +94,14 @@ def serve(
             show_default=False,
         ),
     ] = "",
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Whether to open the page in a browser, where there is one.")
+    ] = True,
 ) -> None:
     """Answer questions in a browser: choose, see the result and the history, set up studies, invite others.
 
-    A database that does not exist yet is made when the first study is set up in the browser. Ctrl-C stops the server.
+    A database that does not exist yet is made when the first study is set up in the browser, or one of the examples there
+    is tried. Ctrl-C stops the server.
 
     \b
     Examples:
@@ -101,7 +118,8 @@ def serve(
         raise InvalidInputError(f"The web app needs {error.name!r}: pip install 'choicebo[web]'.") from None
     from choicebo.model import compiling
 
-    settings = ServerSettings(study, host, port, token, workers, share_result, images, patience, proxy)
+    settings = ServerSettings(study, host, port or 0, token, workers, share_result, images, patience, proxy)
+    bound = listen(host, port)
     compiling.start()  # the first questions need no model, so that nobody waits for it
     pool = None
     if cluster is not None:
@@ -111,7 +129,9 @@ def serve(
     app = create_app(replace(settings, url=_address(study)), pool)
     app.state.server.list()  # a database that cannot be read is an error now, not in the browser
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
-    _run(listening(app, settings), host, token)
+    if port is None and port_of(bound) != DEFAULT_PORT:
+        output.note(f"Port {DEFAULT_PORT} is in use, so this is another one.")
+    _run(listening(app, settings), bound, token, browser and _has_desktop())
 
 
 def listening(app: ASGIApp, settings: ServerSettings) -> uvicorn.Config:
@@ -158,19 +178,29 @@ def file_name(study: str) -> str:
     return f"{safe.encode()[:_LONGEST_NAME].decode(errors='ignore') or 'study'}.db"
 
 
-def _run(config: uvicorn.Config, host: str, token: str | None) -> None:
-    """Serve until Ctrl-C; the address is printed when the server listens, since the port may be any free one."""
+def _run(config: uvicorn.Config, bound: list[socket.socket], token: str | None, browser: bool) -> None:
+    """Serve until Ctrl-C; the address is printed when the server listens."""
     import uvicorn
+
+    shown = f"[{config.host}]" if ":" in config.host else config.host
+    address = f"http://{shown}:{port_of(bound)}"
 
     class Announced(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             if self.started:
-                port = self.servers[0].sockets[0].getsockname()[1]
-                shown = f"[{host}]" if ":" in host else host
-                way = "" if token is None else f"/enter?token={quote(token)}"
-                output.say(f"choicebo is at http://{shown}:{port}{way}")
+                output.say(f"choicebo is at {address}" + ("" if token is None else f"/enter?token={quote(token)}"))
                 output.note("Ctrl-C stops it; every answer is stored.")
+                # Other programs see what a browser is started with, so that a token is no part of it.
+                if browser and token is None:
+                    threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
     with contextlib.suppress(KeyboardInterrupt):  # the way to stop it
-        Announced(config).run()
+        Announced(config).run(bound)
+
+
+def _has_desktop() -> bool:
+    """Whether somebody sits in front of this machine, with a screen on which a browser can be opened."""
+    if not sys.stdout.isatty() or {"CI", "SSH_CONNECTION"} & os.environ.keys():
+        return False
+    return sys.platform in ("darwin", "win32") or bool({"DISPLAY", "WAYLAND_DISPLAY"} & os.environ.keys())

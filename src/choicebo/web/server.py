@@ -14,6 +14,7 @@ from choicebo.serving.waiting import WaitingRoom
 from choicebo.study import Status, Storage, Study, StudyInfo
 from choicebo.study.definition import StudyDefinition
 from choicebo.web.server_settings import ServerSettings
+from choicebo.web.study_progress import Progress, build_progress
 from choicebo.web.study_result import Result, build_result
 
 
@@ -84,3 +85,13 @@ class Server:
     def begin_status(self, study: Study, rater: str | None = None) -> Future[Status]:
         """Compute the status with what the model says in the background."""
         return self.scheduler.begin(study, ("status", rater), lambda: study.status(rater=rater))
+
+    def begin_progress(self, study: Study, rater: str | None = None) -> Future[Progress | None]:
+        """Compute how far the study has come, from a model that is there."""
+        last = self.last_progress(study, rater)
+        return self.scheduler.begin(study, ("progress", rater), lambda: build_progress(study, rater, last))
+
+    def last_progress(self, study: Study, rater: str | None = None) -> Progress | None:
+        """How far the study had come when that was last computed."""
+        found: Progress | None = self.scheduler.last(study, ("progress", rater))
+        return found

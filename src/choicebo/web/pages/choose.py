@@ -35,31 +35,29 @@ from choicebo.web.context import (
     within,
 )
 from choicebo.web.failures import explain
-from choicebo.web.study_result import Result
+from choicebo.web.study_progress import Progress
 
 router = APIRouter()
 
 NOTICES = {
     "undone": "Taken back. You can answer this one again.",
     "nothing": "There is nothing to take back.",
-    "empty": "Nothing is marked yet: mark every option that no other one beats, or skip.",
+    "empty": "Nothing is marked yet: mark every one that no other beats, or skip.",
     "answered": "This question was answered already, perhaps in another window. That answer stands; here is what is next.",
 }
-_ADVICE_FROM = 8
-_BEFORE_ADVICE = 5.0
-"""Seconds for which the part of the page that says whether to go on waits for the model."""
-_PROGRESS = (
-    (4, "getting to know what you like"),
-    (10, "a first picture is forming"),
-)
+_BEFORE_PROGRESS = 5.0
+"""Seconds for which the part of the page that says how far it has come waits for that."""
+COACHED = "choicebo_coached"
+"""Cookie of those who have seen how to choose."""
+_YEAR = 365 * 24 * 3600
 
 
 @router.get("/study/{name}")
-async def choose(request: Request, sitting: Sitting, notice: str = "") -> Response:
-    """The page with the question."""
+async def choose(request: Request, sitting: Sitting, notice: str = "", how: bool = False) -> Response:
+    """The page with the question; before the first one, and with ``how``, an example of how to choose."""
     if sitting.study.archived_at is not None:
         return render(request, "archived.html", seat=sitting)
-    return await _stage(request, sitting, "choose.html", notice)
+    return await _stage(request, sitting, "choose.html", notice, how=how)
 
 
 @router.get("/study/{name}/stage")
@@ -114,24 +112,59 @@ def question_events(request: Request, sitting: Sitting) -> Response:
     )
 
 
-@router.get("/study/{name}/advice")
-async def advice(request: Request, sitting: Sitting) -> Response:
-    """Whether to go on, if the model has something to say; empty otherwise."""
-    begun = await run_in_threadpool(_begin_advice, request, sitting)
-    found = None
+@router.get("/study/{name}/progress")
+async def progress(request: Request, sitting: Sitting) -> Response:
+    """What the model knows by now, for the script of the page."""
+    begun = await run_in_threadpool(_begin_progress, request, sitting)
     if begun is not None:
-        known = await within(request, sitting, _BEFORE_ADVICE, begun)
-        found = None if known is None else known.advice
-    return await run_in_threadpool(render, request, "parts/advice.html", seat=sitting, advice=found)
+        await within(request, sitting, _BEFORE_PROGRESS, begun)
+    return await run_in_threadpool(
+        lambda: render(request, "parts/progress.html", seat=sitting, **_progress(request, sitting, shown=True))
+    )
 
 
-def _begin_advice(request: Request, sitting: Seat) -> Future[Result] | None:
-    study, learned_from = sitting.study, whose(sitting)
-    answers = study.count_answers(learned_from)
-    if sees_result(request, sitting) and answers >= _ADVICE_FROM and study.has_posterior(learned_from):
-        # The page Result shows the same and finds it there.
-        return server_of(request).begin_result(study, learned_from)
-    return None
+def _begin_progress(request: Request, sitting: Seat) -> Future[Progress | None] | None:
+    """Only where the model is there: nothing is fitted for it, and no question waits for it."""
+    learned_from = whose(sitting)
+    if not sees_result(request, sitting) or not sitting.study.count_answers(learned_from):
+        return None
+    if not sitting.study.has_posterior(learned_from):
+        return None
+    return server_of(request).begin_progress(sitting.study, learned_from)
+
+
+def _progress(request: Request, sitting: Seat, shown: bool = False) -> dict[str, Any]:
+    """What is known at once of how far the study has come; ``shown``: whether the page has looked since the answer."""
+    study, server, learned_from = sitting.study, server_of(request), whose(sitting)
+    sees = sees_result(request, sitting)
+    is_thinking = sees and server.scheduler.is_thinking(study, sitting.rater)
+    return {
+        "answers": study.count_answers(learned_from) if sees else study.count_answers(sitting.rater),
+        "own": study.count_answers(sitting.rater),
+        "progress": server.last_progress(study, learned_from) if sees else None,
+        "is_thinking": is_thinking,
+        "learns_from": _learns_from(study) if sees else 0,
+        # Beside the question, which never waits for it; and again while there is something to wait for.
+        "refresh": "500ms" if sees and not shown else "3s" if is_thinking else "",
+    }
+
+
+def _learns_from(study: Study) -> int:
+    """How many answers there are before the first question of the model; 0 if there never is one."""
+    from choicebo.optimizer import Settings  # a second of imports, for which the start of the server does not wait
+
+    settings = Settings.from_dict(study.settings)
+    first = settings.first_queries(study.space.dim)
+    return first if settings.needs_model(first, study.space.dim) else 0
+
+
+@router.post("/study/{name}/coached")
+def coached(request: Request, sitting: Sitting, form: Form) -> Response:
+    """Remember in this browser that its user knows how to choose."""
+    response = see_other(study_path(sitting.study.name))
+    secure = request.url.scheme == "https"
+    response.set_cookie(COACHED, "1", max_age=_YEAR, path="/", httponly=True, samesite="lax", secure=secure)
+    return response
 
 
 @router.get("/study/{name}/drawing.svg")
@@ -166,7 +199,7 @@ async def _next(request: Request, sitting: Seat, notice: str, kept: tuple[int, .
 
 
 async def _stage(
-    request: Request, sitting: Seat, template: str, notice: str = "", kept: tuple[int, ...] = ()
+    request: Request, sitting: Seat, template: str, notice: str = "", kept: tuple[int, ...] = (), how: bool = False
 ) -> Response:
     """The question if it is there at once, or that it is being computed."""
     standing = await run_in_threadpool(sitting.study.standing, sitting.rater)
@@ -174,21 +207,26 @@ async def _stage(
     if found is None:
         begun = server_of(request).scheduler.begin_question(sitting.study, sitting.rater)
         found = await within(request, sitting, BEFORE_THINKING, begun)
-    shown: dict[str, Any] = {"notice": NOTICES.get(notice, ""), "kept": kept}
+    shown: dict[str, Any] = {
+        "notice": NOTICES.get(notice, ""),
+        "kept": kept,
+        "coach": how or (standing.latest is None and COACHED not in request.cookies),
+    }
     return await run_in_threadpool(
-        lambda: render(request, template, seat=sitting, **_shown(sitting.study, standing, found), **shown)
+        lambda: render(request, template, seat=sitting, **_shown(request, sitting, standing, found), **shown)
     )
 
 
-def _shown(study: Study, standing: Standing, found: Question | None) -> dict[str, Any]:
+def _shown(request: Request, sitting: Seat, standing: Standing, found: Question | None) -> dict[str, Any]:
+    study = sitting.study
     return {
+        **_progress(request, sitting),
         "question": found,
         "comparison": pictures.compared(study, _outline(study, standing))
         if found is None
         else pictures.compared(study, found.options, found.new),
         "baseline": None if study.baseline is None else pictures.card(study, study.baseline),
-        "answers": standing.answers,
-        "progress": progress(standing.answers),
+        "wide": pictures.are_wide(study),
         "latest": 0 if standing.latest is None else standing.latest.id,
         "why": ["It is being computed from all answers so far."] if found is None else why(study, found),
     }
@@ -199,17 +237,6 @@ def _outline(study: Study, standing: Standing) -> Sequence[Option]:
     if standing.latest is not None:
         return standing.latest.options
     return study.space.decode(study.space.sample(int(min(study.settings["query_size"], study.space.size)), seed=0))
-
-
-def progress(answers: int) -> str:
-    """How far the picture has come, in words. Whether it is clear, only the model can tell: that is the stop advice.
-
-    >>> progress(12)
-    'the picture is getting clear'
-    """
-    if answers == 0:
-        return "there are no wrong ones"
-    return next((words for limit, words in _PROGRESS if answers < limit), "the picture is getting clear")
 
 
 def why(study: Study, question: Question) -> list[str]:

@@ -101,7 +101,7 @@
     source.addEventListener("thinking", (event) => {
       connection("");
       const told = JSON.parse(event.data).seconds;
-      if (told >= 2) seconds.textContent = told < 10 ? `(${told} s)` : `(${told} s; the first time takes up to a minute)`;
+      if (told >= 2) seconds.textContent = `(${told} s)`;
     });
     source.addEventListener("ready", () => {
       source.close();
@@ -109,6 +109,7 @@
     });
     source.addEventListener("failed", (event) => {
       source.close();
+      one(".ghosts", part)?.classList.remove("ghosts-busy");
       const text = one(".thinking-text > span", part);
       text.textContent = `${JSON.parse(event.data).message} `;
       const again = document.createElement("button");
@@ -158,7 +159,7 @@
     if (!form) return;
     const kept = boxes().filter((box) => box.checked);
     if (act === "keep" && !kept.length) {
-      notice("Nothing is marked yet: mark every option that no other one beats, or skip.");
+      notice("Nothing is marked yet: mark every one that no other beats, or skip.");
       return;
     }
     form.elements.seconds.value = ((performance.now() - shownAt) / 1000).toFixed(1);
@@ -190,7 +191,7 @@
   });
 
   document.addEventListener("keydown", (event) => {
-    if (!one("#stage") || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!one("#stage") || one("dialog:modal") || event.ctrlKey || event.metaKey || event.altKey) return;
     const target = event.target;
     if (target.matches("input:not([type=checkbox]), textarea, select")) return;
     const key = event.key.toLowerCase();
@@ -207,6 +208,7 @@
     else if (key === "0") press("button[value=none]");
     else if (key === "s") press("button[value=skip]");
     else if (key === "u") press("button[form=undo]");
+    else if (key === "z") (one("[data-enlarge]", target.closest(".option") ?? document) ?? document.body).click();
     else if (key === "?") {
       const why = one("#why");
       if (why) why.open = !why.open;
@@ -222,6 +224,28 @@
     if (copy) {
       navigator.clipboard?.writeText(one(copy.dataset.copy).textContent.trim()).then(() => (copy.textContent = "Copied"));
     }
+  });
+
+  // ---- how to choose: before the first question, and whenever it is asked for
+
+  const coach = one("#coach");
+  if (coach?.open) {
+    coach.removeAttribute("open"); // close() would tell of an end
+    coach.showModal();
+  }
+  coach?.addEventListener("close", () => {
+    shownAt = performance.now();
+    const form = one("form", coach);
+    fetch(form.action, { method: "POST", body: new URLSearchParams(new FormData(form)), redirect: "manual" }).catch(() => {});
+  });
+  coach?.addEventListener("submit", (event) => {
+    event.preventDefault();
+    coach.close();
+  });
+  document.addEventListener("click", (event) => {
+    if (!coach || !event.target.closest("a.how")) return;
+    event.preventDefault();
+    coach.showModal();
   });
 
   // ---- what htmx sends on the other pages: a failure is told, never swallowed
