@@ -8,7 +8,7 @@ from typing import Any
 
 from choicebo.errors import InvalidInputError, SpaceError
 from choicebo.formatting import as_given
-from choicebo.space import Option, Searchable, Space
+from choicebo.space import Catalogue, Option, Searchable, Space
 from choicebo.space.values import suggestion
 
 
@@ -114,3 +114,24 @@ def _hashable(value: Any) -> bool:
     except TypeError:
         return False
     return True
+
+
+def written_option(space: Searchable, texts: Mapping[str, str]) -> Option:
+    """The option that a person wrote: a value for each parameter of a space, or the key of a catalogue's row.
+
+    >>> from choicebo.space import Integer
+    >>> written_option(Space([Integer("minutes", 5, 40)]), {"minutes": "12"})
+    {'minutes': 12}
+    """
+    if isinstance(space, Space):
+        return {parameter.name: parameter.parse(texts.get(parameter.name, "")) for parameter in space.parameters}
+    assert isinstance(space, Catalogue)
+    return space.parse(texts.get(space.key, ""))
+
+
+def written_value(space: Searchable, name: str, text: str) -> Any:
+    """The value that a person wrote for one property."""
+    if isinstance(space, Space):
+        return next(parameter for parameter in space.parameters if parameter.name == name).parse(text)
+    there = {str(row[name]): row[name] for row in space.decode(space.enumerate(int(space.size)))}
+    return there.get(text, text)

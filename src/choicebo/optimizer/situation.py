@@ -33,7 +33,9 @@ Array = NDArray[np.float64]
 Shown = tuple[Sequence[Option], tuple[int, ...]]
 """What was shown, and the positions kept."""
 
-_NEWCOMER = "Options spread over everything that is possible, to get to know what you like, beside one that others kept."
+_NEWCOMER = (
+    "Options spread over everything that is possible, to get to know what you like, beside one that others kept."
+)
 
 
 @dataclass(frozen=True)

@@ -198,7 +198,10 @@ class Storage:
         except DBAPIError as error:
             kind = BusyError if _is_busy(error) else StorageError
             raise kind(self._sentence(error)) from error
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:  # a column that held JSON; a message about the damage
+        except (
+            json.JSONDecodeError,
+            UnicodeDecodeError,
+        ) as error:  # a column that held JSON; a message about the damage
             raise StorageError(_SQLITE_SENTENCES["malformed"].format(file=str(self))) from error
 
     def _sentence(self, error: DBAPIError) -> str:
