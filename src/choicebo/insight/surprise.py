@@ -2,7 +2,8 @@
 
 An answer is judged by the others alone. Importance weights of the draws tell roughly what those let expect; the few answers
 that look suspicious are judged exactly, by a fit without them, because an answer that the model has learned from has made
-room for itself.
+room for itself. How unlikely an answer may be depends on the person: who always does what was to be expected is sooner
+suspected of a slip than somebody who often surprises.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from choicebo.choices import ChoiceData
 from choicebo.errors import InvalidInputError
+from choicebo.formatting import percent
 from choicebo.insight.held_out import Expectation, expectations, expectations_of, require_posterior
 from choicebo.model.engines import ENGINES, question_engine
 from choicebo.model.engines.base import ProgressCallback, Reporter
@@ -23,16 +26,20 @@ from choicebo.model.gp import ChoiceGP
 from choicebo.model.posterior import Posterior
 from choicebo.space.values import as_count
 
+Array = NDArray[np.float64]
+
 MIN_ANSWERS = 6
 """With fewer answers none can be told from the others."""
-RARE = 0.005
-"""An answer is mentioned if one so unlikely was to be expected once in two hundred questions. ``benchmarks/clashes.py`` counts
-the slips that are found and the false alarms."""
-NOTEWORTHY = float(-np.log(RARE))
+NOTEWORTHY = 7.5
+"""An answer is mentioned if it is so many times as surprising as the person's others. ``benchmarks/clashes.py`` counts the slips
+that are found and the false alarms."""
+USUAL_ANSWERS = 10
+"""So many answers of a person who is just as predictable as the model thinks are added to those given: with few answers,
+nobody is held to be more consistent than that."""
 REFITS = 3
 """So many answers are judged by a fit without them, at the most, ..."""
-SUSPICIOUS = 0.1
-"""... those for which the weights give no more than this."""
+SUSPICIOUS = 0.5
+"""... those for which the weights give a rarity of no more than this."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,7 +49,7 @@ class Surprise:
     choice: int
     """Number of the choice in the data."""
     surprise: float
-    """Minus the log of :attr:`rarity`; 0 if the answer was the expected one."""
+    """Minus the log of :attr:`rarity`, in units of its mean over the person's other answers; 0 if the likeliest was given."""
     rarity: float
     """Probability, as the other answers see it, of an answer that is no likelier than the one given."""
     probability: float
@@ -96,15 +103,19 @@ def surprises(
     if data.n_choices < MIN_ANSWERS:
         return []
     judged = {each.choice: (each, _Clash(None, ())) for each in expectations(posterior)}
-    suspects = sorted((_rarity(each), number) for number, (each, _) in judged.items())
-    suspects = [(rarity, number) for rarity, number in suspects[:refits] if rarity <= SUSPICIOUS]
+    rough = {number: _rarity(each) for number, (each, _) in judged.items()}
+    suspects = sorted((rarity, number) for number, rarity in rough.items() if rarity <= SUSPICIOUS)[:refits]
     report = Reporter(progress)
     for done, (_, number) in enumerate(suspects):
         report(f"judging answer {number + 1} by the others", done / len(suspects))
         rest = _fit_without(posterior, number, seed)
         expectation = expectations_of(rest, data.subset([number]), seed)[0]
         judged[number] = dataclasses.replace(expectation, choice=number), _clash(posterior, rest, number)
-    found = [_surprise(expectation, clash, data, labels) for expectation, clash in judged.values()]
+    total, count = -float(np.log(list(rough.values())).sum()), len(rough) + USUAL_ANSWERS
+    found = [
+        _surprise(expectation, clash, (total + np.log(rough[number]) + USUAL_ANSWERS) / (count - 1), data, labels)
+        for number, (expectation, clash) in judged.items()
+    ]
     return sorted(found, key=lambda each: (-each.surprise, each.choice))
 
 
@@ -150,23 +161,28 @@ def _clash(posterior: Posterior, rest: Posterior, number: int) -> _Clash:
     return _Clash(others[best], disputed[best]) if gain[best] > 0.0 else _Clash(None, ())
 
 
-def _log_mean(log_likelihood: np.ndarray) -> np.ndarray:
+def _log_mean(log_likelihood: Array) -> Array:
     """Log of the mean likelihood of each choice over all draws, ``(chains, draws, choices) -> (choices,)``."""
     return np.asarray(logsumexp(log_likelihood, axis=(0, 1)) - np.log(log_likelihood[..., 0].size))
 
 
-def _surprise(expectation: Expectation, clash: _Clash, data: ChoiceData, labels: Sequence[str] | None) -> Surprise:
+def _surprise(
+    expectation: Expectation, clash: _Clash, usual: float, data: ChoiceData, labels: Sequence[str] | None
+) -> Surprise:
+    """``usual`` is the mean of minus the log of the rarity over the person's other answers."""
     shown = data.choices[expectation.choice].shown
     kept, inclusion = expectation.kept, expectation.inclusion
     position = int(np.argmin(np.where(kept, inclusion, 1.0 - inclusion)))
     option, rarity = shown[position], _rarity(expectation)
+    surprise = float(-np.log(rarity) / usual)
     name = labels[option] if labels is not None else f"option {position + 1} of {len(shown)}"
-    sentence = f"Answer {expectation.choice + 1} agrees with your others."
-    if -np.log(rarity) >= NOTEWORTHY:
+    like = "agrees with your others" if rarity > 0.5 else "is not the likeliest, but within what your others let expect"
+    sentence = f"Answer {expectation.choice + 1} {like}."
+    if surprise >= NOTEWORTHY:
         sentence = _sentence(expectation.choice, name, bool(kept[position]), float(inclusion[position]), clash.against)
     return Surprise(
         choice=expectation.choice,
-        surprise=float(-np.log(rarity)),
+        surprise=surprise,
         rarity=rarity,
         probability=expectation.probability,
         position=position,
@@ -184,5 +200,5 @@ def _sentence(choice: int, name: str, kept: bool, inclusion: float, against: int
     clash = "" if against is None else f" It clashes most with answer {against + 1}."
     return (
         f"Answer {choice + 1} is unlike your others: you {deed} {name}, and going by them you would {other} "
-        f"({chance:.0%} likely).{clash} If you meant it, all is well; if it was a slip, change it or take it back."
+        f"({percent(chance)} likely).{clash} If you meant it, all is well; if it was a slip, change it or take it back."
     )
