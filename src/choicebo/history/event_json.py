@@ -13,10 +13,12 @@ from choicebo.choices import ChoiceData
 from choicebo.choices.positions import kept_positions
 from choicebo.errors import ChoiceboError, DataError
 from choicebo.formatting import as_given
+from choicebo.history import steering
 from choicebo.history.events import Event, Kind, option_key
 from choicebo.history.question import OWNER, Question
 from choicebo.history.rules import seconds_taken
 from choicebo.history.state import State
+from choicebo.history.steering import Steering
 from choicebo.space import Option, Searchable
 from choicebo.space.points import distinct
 
@@ -59,6 +61,14 @@ class LookRecord(BaseModel):
     used_from: int = Field(default=0, ge=0, le=2**31)
 
 
+class WishesRecord(Strict):
+    """What a person asked of a question."""
+
+    locked: dict[str, Any] = {}
+    like: dict[str, Any] | None = None
+    include: list[dict[str, Any]] = []
+
+
 class AskedRecord(Strict):
     """What an event that asks a question has besides its options."""
 
@@ -70,6 +80,7 @@ class AskedRecord(Strict):
     model_version: Text
     seed: int = Field(ge=0, lt=2**63)
     known_until: int = Field(ge=0, lt=2**31)
+    wishes: WishesRecord | None = None
 
 
 class EventRecord(Strict):
@@ -127,6 +138,9 @@ def from_record(
         try:
             events.append(_event(line, at, events, options, raters))
             _check_choice(line, record.log, points, has_baseline)
+            if line.asked is not None and line.asked.wishes is not None:
+                wishes = line.asked.wishes
+                steering.checked(space, len(line.options) + 1, wishes.locked, wishes.like, wishes.include)
         except ChoiceboError as error:
             raise DataError(f"log[{at}]: {error}") from None
     ids = [event.question.id for event in events if event.question is not None]
@@ -166,6 +180,7 @@ def _line(event: Event, options: Mapping[str, tuple[int, Option]]) -> dict[str, 
             model_version=question.model_version,
             seed=question.seed,
             known_until=question.known_until,
+            wishes=WishesRecord(**question.wishes.to_dict()) if question.wishes else None,
         ),
         options=[options[option_key(option)][0] for option in event.options],
         new=list(event.new),
@@ -249,6 +264,7 @@ def _question(
         seed=asked.seed,
         model_version=asked.model_version,
         known_until=asked.known_until,
+        wishes=Steering() if asked.wishes is None else Steering.from_dict(asked.wishes.model_dump()),
     )
 
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from choicebo.formatting import rounded
+from choicebo.history.steering import Steering
 from choicebo.space import Option
 
 OWNER = "owner"
@@ -53,6 +54,8 @@ class Question:
     """The choicebo that computed it."""
     known_until: int = field(default=0, compare=False)
     """The position up to which the history was known when it was computed."""
+    wishes: Steering = field(default=Steering(), compare=False)
+    """What the person asked of it."""
 
     def __repr__(self) -> str:
         options = ", ".join(map(rounded, self.options))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from choicebo.choices import ChoiceData
 from choicebo.errors import AlreadyAnsweredError, InvalidInputError
 from choicebo.formatting import as_given, counted, rounded
-from choicebo.history import Event, Look, Question, State, rules
+from choicebo.history import Event, Look, Question, State, Steering, rules, steering
 from choicebo.history.question import OWNER
 from choicebo.model.engines.base import ProgressCallback
 from choicebo.model.likelihood import is_number
@@ -19,6 +20,7 @@ from choicebo.optimizer import record
 from choicebo.optimizer.computations import Computations
 from choicebo.optimizer.settings import LEAST_DIFFERENCE, NEW_PER_QUERY, Settings
 from choicebo.optimizer.situation import Situation
+from choicebo.optimizer.steered import wished_part
 from choicebo.space import Option, Searchable
 from choicebo.space.values import as_flag
 
@@ -89,6 +91,7 @@ class ChoiceOptimizer:
         self._situation = Situation(space, settings.checked(space), ())
         self._position = 0
         self._state = State()
+        self._locked: Mapping[str, Any] = {}
         self._computations = Computations(looks_at_once=1)
 
     @classmethod
@@ -97,7 +100,8 @@ class ChoiceOptimizer:
         loop = cls(situation.space, situation.settings)
         for event in situation.events:
             loop._state.apply(event)
-        loop._situation, loop._position = situation, loop._state.position
+        loop._situation, loop._position = replace(situation, steering=Steering()), loop._state.position
+        loop._locked = situation.steering.locked
         if posterior is not None:
             loop._computations.remember(situation, posterior)
         return loop
@@ -118,16 +122,38 @@ class ChoiceOptimizer:
 
     # ---- the loop
 
-    def ask(self, *, look_beside: bool = True, progress: ProgressCallback | None = None) -> Question:
+    @property
+    def locked(self) -> dict[str, Any]:
+        """Values that the new options of every question have, by name."""
+        return dict(self._locked)
+
+    def ask(
+        self,
+        *,
+        locked: Mapping[str, Any] | None = None,
+        like: Any = None,
+        include: Sequence[Any] = (),
+        look_beside: bool = True,
+        progress: ProgressCallback | None = None,
+    ) -> Question:
         """Another question. Those already open stay open, and nothing similar to their new options is proposed.
 
         Args:
+            locked: Values that new options are to have, by name, in this and all further questions; ``{}`` takes all locks off.
+            like: An option of which more are wanted: the new options of this question resemble it, and it is shown beside them.
+            include: Options that this question is to have as they are, such as one of the person's own.
             look_beside: With ``latent_dim="auto"``: begin the look at the number of hidden objectives that the question after the
                 next answer needs, in a thread of its own. Without it, that question computes it.
             progress: Called as ``progress(stage, fraction)``; returning ``False`` interrupts.
         """
         look_beside = as_flag(look_beside, "look_beside")
-        question = self._computations.question(self.situation, progress)
+        wishes = steering.checked(
+            self.space, self.settings.query_size, self._locked if locked is None else locked, like, include
+        )
+        wished_part(self.space, wishes)  # refuses what leaves nothing to ask about
+        self._locked = wishes.locked
+        situation = replace(self.situation, steering=wishes) if wishes else self.situation
+        question = self._computations.question(situation, progress)
         self._state.apply(rules.ask(self._state, question, OWNER, None, self._state.position, self.settings.seed))
         if look_beside:
             self._computations.look_ahead(self.situation)
@@ -267,7 +293,7 @@ class ChoiceOptimizer:
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-compatible record from which :meth:`from_dict` goes on exactly."""
-        return record.to_dict(self.situation)
+        return record.to_dict(replace(self.situation, steering=Steering(self._locked)))
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> ChoiceOptimizer:

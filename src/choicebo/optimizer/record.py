@@ -7,7 +7,7 @@ from typing import Any
 
 from choicebo.errors import DataError
 from choicebo.formatting import as_given
-from choicebo.history import Event, Question
+from choicebo.history import Event, Question, steering
 from choicebo.optimizer.settings import Settings
 from choicebo.optimizer.situation import Situation
 from choicebo.space import from_dict as space_from_dict
@@ -24,6 +24,7 @@ def to_dict(situation: Situation) -> dict[str, Any]:
         "version": VERSION,
         "space": situation.space.to_dict(),
         "settings": situation.settings.to_dict(),
+        **({"locked": dict(situation.steering.locked)} if situation.steering.locked else {}),
         **event_json.to_record(situation.events),
     }
 
@@ -40,11 +41,12 @@ def from_dict(record: Mapping[str, Any]) -> Situation:
     try:
         space = space_from_dict(record["space"])
         settings = Settings.from_dict(record["settings"]).checked(space)
+        wishes = steering.checked(space, settings.query_size, record.get("locked"))
     except KeyError as error:
         raise DataError(f"the record of an optimiser lacks {as_given(error.args[0])}") from None
     document = _from_version_1(record) if version == 1 else record
     events = event_json.from_record(document, space, has_baseline=settings.baseline is not None)
-    return Situation(space, settings, event_json.checked_state(events).effective())
+    return Situation(space, settings, event_json.checked_state(events).effective(), steering=wishes)
 
 
 def _from_version_1(record: Mapping[str, Any]) -> dict[str, Any]:

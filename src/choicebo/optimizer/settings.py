@@ -28,6 +28,8 @@ LEAST_DIFFERENCE = 0.02
 """It costs the search nothing: see ``docs/explanation/asking.md``."""
 NEW_PER_QUERY = 2
 COMPANIONS = "dominated"
+NEWCOMER_QUERIES = 2
+"""Fewer than for the first person: the model can soon go by what the others answered."""
 
 
 @dataclass(frozen=True)
@@ -157,6 +159,10 @@ class Settings:
     def first_queries(self, dim: int) -> int:
         """Space-filling questions in a space of ``dim`` cube columns."""
         return min(3 + dim // 2, 6) if self.initial_queries is None else self.initial_queries
+
+    def newcomer_queries(self, dim: int) -> int:
+        """Space-filling questions for somebody who joins those whom the model knows already."""
+        return min(NEWCOMER_QUERIES, self.first_queries(dim))
 
     def needs_model(self, answers: int, dim: int) -> bool:
         """Whether the question after so many answers is computed with the model.

@@ -13,22 +13,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from choicebo._runtime import one_blas_thread
+from choicebo.acquisition.maximise import ENUMERATE
 from choicebo.acquisition.propose import DRAWS, Proposal, propose
 from choicebo.acquisition.space_filling import random_options, spread_options
 from choicebo.choices import ChoiceData
-from choicebo.history import Event, Look, Question
+from choicebo.history import Event, Look, Question, Steering
 from choicebo.model.dimension import FIRST_DIM
 from choicebo.model.engines.base import ProgressCallback
 from choicebo.model.gp import ChoiceGP
 from choicebo.model.posterior import Posterior
 from choicebo.optimizer import looks
 from choicebo.optimizer.settings import Settings
-from choicebo.optimizer.stand_in import stand_in_options
+from choicebo.optimizer.stand_in import kept_points, stand_in_options
+from choicebo.optimizer.steered import wished_part
 from choicebo.space import Option, Searchable
+from choicebo.space.points import distinct, rows_in
 
 Array = NDArray[np.float64]
 Shown = tuple[Sequence[Option], tuple[int, ...]]
 """What was shown, and the positions kept."""
+
+_NEWCOMER = (
+    "Options spread over everything that is possible, to get to know what you like, beside one that others kept."
+)
 
 
 @dataclass(frozen=True)
@@ -41,12 +48,16 @@ class Situation:
     """What happened, as :meth:`choicebo.history.State.effective` has it."""
     found: tuple[Look, ...] = ()
     """Looks at the number of latent dimensions that were found since the last question."""
+    steering: Steering = Steering()
+    """What the person who is asked wishes for."""
+    beginning: bool = False
+    """Whether the person who is asked is new to a study of several: the model knows the others, and not them."""
     encoded: dict[str, Array] = field(default_factory=dict, compare=False, repr=False)
     """Cube points of options; situations of one loop may share it, so that each option is encoded once."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         # What follows from the fields is computed again where it is needed, instead of being sent along.
-        return Situation, (self.space, self.settings, self.events, self.found)
+        return Situation, (self.space, self.settings, self.events, self.found, self.steering, self.beginning)
 
     # ---- what happened
 
@@ -57,8 +68,14 @@ class Situation:
             [event.kind, event.target, event.kept, event.options, event.new, event.question and event.question.found_by]
             for event in self.events
         ]
-        text = json.dumps([content, self.looks], sort_keys=True, default=str)
+        text = json.dumps([content, self.looks, self.for_one], sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()
+
+    @cached_property
+    def for_one(self) -> str:
+        """Tells apart what is not the same for all who are learned from together; empty where nothing is."""
+        own = [self.steering.to_dict(), self.beginning]
+        return json.dumps(own, sort_keys=True, default=str) if self.steering or self.beginning else ""
 
     @cached_property
     def questions(self) -> tuple[Question, ...]:
@@ -107,7 +124,7 @@ class Situation:
     @property
     def needs_model(self) -> bool:
         """Whether the next question is computed with the model."""
-        return self.settings.needs_model(self.n_answers, self.space.dim)
+        return not self.beginning and self.settings.needs_model(self.n_answers, self.space.dim)
 
     @cached_property
     def data(self) -> ChoiceData | None:
@@ -208,7 +225,10 @@ class Situation:
         """The next question; ``posterior`` is the model of the answers, if :attr:`needs_model`."""
         if self.needs_model:
             assert posterior is not None
-            return self._asked(self._proposal(posterior), posterior.latent_dim)
+            proposal = self._steered(posterior) if self.steering else self._proposal(posterior)
+            return self._asked(proposal, posterior.latent_dim)
+        if self.steering or self.beginning:
+            return self._asked(self._steered(None), None)
         fill = random_options if self.settings.acquisitions == ("random",) else spread_options
         settings = self.settings
         proposal = fill(
@@ -220,6 +240,8 @@ class Situation:
         """A question that needs no model, for a person who should not wait for it."""
         if not self.needs_model:
             return self.question(None)
+        if self.steering:
+            return self._asked(self._steered(None), None)
         settings = self.settings
         proposal = stand_in_options(
             self.space,
@@ -234,23 +256,65 @@ class Situation:
         )
         return self._asked(proposal, None)
 
-    def _proposal(self, posterior: Posterior) -> Proposal:
+    def _steered(self, posterior: Posterior | None) -> Proposal:
+        """A question as it was wished for: what it has in any case, known options that fit, and new ones for the rest.
+
+        A newcomer, too, is shown new options beside a single one that others kept.
+        """
+        wishes, size = self.steering, self.settings.query_size
+        part = wished_part(self.space, wishes)
+        own = self.space.encode(list(wishes.shown)) if wishes.shown else self.seen[:0]
+        seen = distinct(np.concatenate([self.seen, own]))[0]
+        room = size - len(own)
+        fitting = self._known_best(posterior)
+        fitting = fitting[(rows_in(own, fitting) < 0) & part.feasible(fitting)]
+        few = 1 if self.beginning else 0
+        known = fitting[: max(room - self.settings.new_per_query, 0) if self.needs_model else few]
+        unseen = int((rows_in(seen, part.enumerate()) < 0).sum()) if part.size <= ENUMERATE else room
+        count = min(room - len(known), unseen)
+        known = fitting[: room - count]
+        if count == 0:
+            found = Proposal(seen[:0], np.zeros(0, dtype=np.bool_), "known", "Everything that fits was shown before.")
+        elif posterior is None:
+            found = spread_options(part, count, seen, self.settings.seed, self.next_id)
+        else:
+            found = self._proposal(posterior, part, size=count, new_count=count, avoid=seen)
+        is_new = rows_in(self.seen, own) < 0
+        finders = (*["own"] * int(is_new.sum()), *(found.found_by or [found.strategy] * int(found.new.sum())))
+        alone = len(set(finders)) == 1
+        points = np.concatenate([own[is_new], found.points[found.new], own[~is_new], found.points[~found.new], known])
+        new = np.arange(len(points)) < len(finders)
+        reason = f"{_wish(wishes)}{_NEWCOMER if self.beginning else found.reason}"
+        return Proposal(points, new, finders[0] if alone else found.strategy, reason, () if alone else finders)
+
+    def _known_best(self, posterior: Posterior | None) -> Array:
+        """Options that were answered about, the best first: by the model, or those that were kept."""
+        if posterior is not None:
+            probability = posterior.pareto_probability(posterior.options)
+            return posterior.options[np.argsort(-probability, kind="stable")]
+        answers = [(self.points(shown), kept) for shown, kept in self.choices]
+        return np.array(kept_points(answers, self.seen[:0])).reshape(-1, self.space.dim)
+
+    def _proposal(self, posterior: Posterior, part: Searchable | None = None, **changes: Any) -> Proposal:
         settings = self.settings
         acquisitions = settings.acquisition_objects
         pending = [option for question in self.open_questions for option in question.options]
         with one_blas_thread():
             return propose(
                 posterior.draws.thinned(DRAWS),
-                self.space,
+                self.space if part is None else part,
                 acquisitions,
-                size=settings.query_size,
-                new_count=settings.new_per_query,
-                companions=settings.companions,
-                pending=self.points(pending),
-                avoid=self.seen[:0] if settings.allow_repeats else self.seen,
-                seed=self._seed,
-                found_by=self.found_by([acquisition.name for acquisition in acquisitions]),
-                least_difference=settings.least_difference,
+                **{
+                    "size": settings.query_size,
+                    "new_count": settings.new_per_query,
+                    "companions": settings.companions,
+                    "pending": self.points(pending),
+                    "avoid": self.seen[:0] if settings.allow_repeats else self.seen,
+                    "seed": self._seed,
+                    "found_by": self.found_by([acquisition.name for acquisition in acquisitions]),
+                    "least_difference": settings.least_difference,
+                    **changes,
+                },
             )
 
     def found_by(self, names: Sequence[str]) -> dict[str, Array]:
@@ -269,12 +333,25 @@ class Situation:
             found_by=finders or (proposal.strategy,),
             latent_dim=latent_dim,
             looks=self.looks,
+            wishes=self.steering,
         )
 
     @property
     def _seed(self) -> int:
         """The seed of the next question: the same whenever and wherever it is asked."""
         return int(np.random.SeedSequence([self.settings.seed, self.next_id]).generate_state(1)[0] % 2**31)
+
+
+def _wish(steering: Steering) -> str:
+    """What the person wished for, in a sentence that goes before the reason."""
+    wishes = []
+    if steering.include:
+        wishes.append("with your own option" if len(steering.include) == 1 else "with your own options")
+    if steering.like is not None:
+        wishes.append("more like the one you named")
+    if steering.locked:
+        wishes.append("only " + " and ".join(f"{name} {value}" for name, value in steering.locked.items()))
+    return f"As you wished: {', '.join(wishes)}. " if wishes else ""
 
 
 def next_question(

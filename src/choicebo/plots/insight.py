@@ -70,10 +70,10 @@ def surprise_marks(surprises: Sequence[Surprise]) -> Figure:
             axes.plot(number[mask], height[mask], "o", color=colour, markersize=5, label=label)
     for x, y in zip(number[noteworthy], height[noteworthy], strict=True):
         axes.annotate(f"{x}", (x, y), (0, 5), textcoords="offset points", ha="center", fontsize=8)
-    axes.set_ylim(0.0, max(3.5, 1.15 * float(height.max())))
+    axes.set_ylim(0.0, max(8.0, 1.15 * float(height.max())))
     axes.set_xlim(0.0, number.max() + 1.0)
     axes.set_xlabel("answer")
-    axes.set_ylabel("surprise (log odds)")
+    axes.set_ylabel("surprise (times the usual)")
     figure.legend(loc="outside upper center", ncols=2, frameon=False)
     return figure
 

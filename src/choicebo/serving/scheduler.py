@@ -195,8 +195,8 @@ class Scheduler:
 
 
 def _share(study: Study, rater: str) -> str:
-    """Whose answers the questions of a rater are computed from; empty: everybody's."""
-    return rater if study.raters_mode == "separate" else ""
+    """Who waits for the same question as a rater: nobody else; or, empty, everybody who has no wishes of their own."""
+    return rater if study.raters_mode == "separate" or study.wishes(rater) else ""
 
 
 def _run(loop: asyncio.AbstractEventLoop) -> None:

@@ -14,8 +14,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from choicebo.errors import StudyError
-from choicebo.history import Event, Question, State, rules
+from choicebo.history import Event, Question, State, Steering, rules
 from choicebo.history.events import option_key
+from choicebo.study import wishes as stored_wishes
 from choicebo.study.definition import StudyDefinition
 from choicebo.study.event_store import EventStore, now
 from choicebo.study.posterior_store import PosteriorStore
@@ -41,7 +42,7 @@ class Asking:
         self._situations: dict[str | None, tuple[State, int, Situation]] = {}
         """Of everybody together and of single raters, each at a position of a history."""
         self._encoded: dict[str, Any] = {}
-        self._late: dict[str | None, tuple[State, int, Question]] = {}
+        self._late: dict[tuple[str | None, str], tuple[State, int, Question]] = {}
         """The model's latest question, and what it was computed from, should it come too late to be asked in its turn."""
         self._turns: dict[tuple[str | None, bool], Turns] = {}
         """Of those who ask from the same answers: with the model, and at once."""
@@ -65,7 +66,21 @@ class Asking:
 
     def needs_model(self, state: State, rater: str) -> bool:
         """Whether the next question of a rater is computed with the model."""
+        return self._model_is_ready(state, rater) and not self._is_newcomer(state, rater)
+
+    def _model_is_ready(self, state: State, rater: str) -> bool:
         return self._settings.needs_model(state.n_answers(self.share(rater)), self._what.space.dim)
+
+    def _is_newcomer(self, state: State, rater: str) -> bool:
+        """Whether the model knows others, and not yet this rater, whom it learns from together with them."""
+        own, together = state.n_answers(rater), self.share(rater) is None
+        newcomer = own < self._settings.newcomer_queries(self._what.space.dim) and own < state.n_answers()
+        return together and newcomer and self._model_is_ready(state, rater)
+
+    def situation_of(self, state: State, rater: str, wishes: Steering) -> Situation:
+        """What the next question of a rater depends on: what is known, and what is theirs alone."""
+        situation, beginning = self.situation(state, self.share(rater)), self._is_newcomer(state, rater)
+        return replace(situation, steering=wishes, beginning=beginning) if wishes or beginning else situation
 
     def situation(self, state: State, rater: str | None) -> Situation:
         """What is known of everybody, or of one rater."""
@@ -80,6 +95,11 @@ class Asking:
             known = Situation(self._what.space, self._settings, events, encoded=self._encoded)
             self._situations[rater] = state, state.last(rater), known
         return known
+
+    def wishes(self, rater: str) -> Steering:
+        """What a rater wishes for their next question."""
+        with self._events.storage.read() as connection:
+            return stored_wishes.of_rater(connection, self._events.study_id, rater)
 
     def ask(
         self,
@@ -116,7 +136,8 @@ class Asking:
                 waiting = state.open_questions(name)
                 if waiting and not another:
                     return waiting[0], None
-                situation, before = self.situation(state, share), state.position
+                wishes = self.wishes(name)
+                situation, before = self.situation_of(state, name, wishes), state.position
             if stand_in:
                 question, known_until = self._at_once(situation, share, state, before)
             else:
@@ -128,8 +149,11 @@ class Asking:
                 # Answers that came in meanwhile make a question a little out of date, and its event says so. A question does
                 # more: asking the one that was computed beside it could be asking the same twice.
                 since = _since(writer.state, before, share)
+                latest = stored_wishes.of_rater(writer.connection, self._events.study_id, name)
+                if latest != wishes:
+                    continue
                 if writer.state is not state or not is_still_new(question, since):
-                    situation = self.situation(writer.state, share)
+                    situation = self.situation_of(writer.state, name, wishes)
                     if not collided or (situation.needs_model and not stand_in):
                         collided = True
                         continue
@@ -138,6 +162,8 @@ class Asking:
                     question = _with_latest_look(question, self.situation(writer.state, share))
                 event = rules.ask(writer.state, question, name, now(), known_until, self._what.settings["seed"])
                 writer.append(event)
+                if wishes != wishes.later:
+                    stored_wishes.store(writer.connection, self._events.study_id, name, wishes.later)
                 assert event.question is not None
                 soon = self._settings.needs_model(writer.state.n_answers(share) + 1, self._what.space.dim)
                 looks = soon and self._settings.latent_dim == "auto"
@@ -147,7 +173,7 @@ class Asking:
         """A question without waiting for the model, and the position until which the history was known to it."""
         if self.computations.has_question(situation):
             return self.computations.question(situation), position
-        history, known_until, late = self._late.get(share, (None, position, None))
+        history, known_until, late = self._late.get((share, situation.for_one), (None, position, None))
         if late is not None and history is state and situation.needs_model and known_until < position:
             with self._events.reading() as now_known:
                 since = _since(now_known, known_until, share)
@@ -162,10 +188,10 @@ class Asking:
         with self._events.reading() as state:
             if state.open_questions(name):
                 return
-            situation, position = self.situation(state, share), state.position
+            situation, position = self.situation_of(state, name, self.wishes(name)), state.position
         question = self.computations.question(situation, progress)
         if situation.needs_model:
-            self._late[share] = state, position, question
+            self._late[share, situation.for_one] = state, position, question
 
     def forget(self) -> None:
         """Forget what was computed."""

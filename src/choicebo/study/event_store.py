@@ -16,7 +16,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from choicebo.errors import StorageError, StudyArchivedError, StudyError, StudyNotFoundError
-from choicebo.history import OWNER, Event, Question, State
+from choicebo.history import OWNER, Event, Question, State, Steering
 from choicebo.history.events import option_key
 from choicebo.space import Option
 from choicebo.study import checksum, definition, raters
@@ -235,6 +235,7 @@ def _event(row: sa.Row[Any], asked: sa.Row[Any] | None, shown: Sequence[tuple[Op
             seed=asked.seed,
             model_version=asked.model_version,
             known_until=asked.known_until,
+            wishes=Steering.from_dict(asked.wishes or {}),
         )
         options, new = [], ()
     return Event(
@@ -285,6 +286,7 @@ def append(connection: sa.Connection, study_id: int, events: Sequence[Event], ch
             "model_version": event.question.model_version,
             "seed": event.question.seed,
             "known_until": event.question.known_until,
+            "wishes": event.question.wishes.to_dict() or None,
         }
         for event in events
         if event.question is not None

@@ -33,6 +33,17 @@ class Surprise:
     position: int
     """That of the option which makes the answer surprising."""
     sentence: str
+    against: Answer | None = None
+    """The answer that it clashes with most."""
+
+    @property
+    def disputed(self) -> tuple[Option, ...]:
+        """Options that one of the two answers kept and the other did not."""
+        if self.against is None:
+            return ()
+        kept = [[answer.options[at] for at in answer.kept] for answer in (self.past, self.against)]
+        both = (option for option in self.past.options if option in self.against.options)
+        return tuple(option for option in both if (option in kept[0]) != (option in kept[1]))
 
 
 @dataclass(frozen=True)
@@ -113,7 +124,14 @@ def _surprising(posterior: Posterior, answers: list[Answer]) -> tuple[Surprise, 
     from choicebo.insight import surprises
 
     return tuple(
-        Surprise(answers[found.choice], found.probability, found.expected, found.position, found.sentence)
+        Surprise(
+            answers[found.choice],
+            found.probability,
+            found.expected,
+            found.position,
+            found.sentence,
+            None if found.against is None else answers[found.against],
+        )
         for found in surprises(posterior)
         if found.noteworthy
     )

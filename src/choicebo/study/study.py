@@ -13,10 +13,10 @@ import sqlalchemy as sa
 
 from choicebo.errors import StudyError, StudyExistsError, StudyNotFoundError
 from choicebo.formatting import as_given
-from choicebo.history import OWNER, Answer, Event, Question, State, rules
+from choicebo.history import OWNER, Answer, Event, Question, State, Steering, rules, steering
 from choicebo.space import Catalogue, Option, Space
 from choicebo.space.values import as_count, as_flag
-from choicebo.study import definition, event_store, raters, schema, study_json, transfer
+from choicebo.study import definition, event_store, raters, schema, study_json, transfer, wishes
 from choicebo.study.asking import Asking
 from choicebo.study.checksum import Chain
 from choicebo.study.definition import QUESTION, Show, StudyDefinition
@@ -211,6 +211,10 @@ class Study:
             for person, removed_at in (people or {OWNER: None}).items():
                 raters.insert(connection, study_id, person, removed_at)
             event_store.append(connection, study_id, events, Chain())
+            asked = {event.rater: event.question for event in events if event.question is not None}
+            for person, question in asked.items():
+                if question.wishes.locked:
+                    wishes.store(connection, study_id, person, question.wishes.later)
         return cls(storage, study_id, what, executor=executor, owns=owns)
 
     def close(self) -> None:
@@ -389,15 +393,60 @@ class Study:
         *,
         another: bool = False,
         stand_in: bool = False,
+        locked: Mapping[str, Any] | None = None,
+        like: Any = None,
+        include: Sequence[Any] | None = None,
         progress: ProgressCallback | None = None,
     ) -> Question:
         """The rater's open question, the earliest if there are several; a new one if there is none, or with ``another``.
 
         With ``stand_in`` nobody waits for the model: if its question is not there, one that it computed for a moment ago is
-        asked, or one that needs no model.
+        asked, or one that needs no model. ``locked``, ``like`` and ``include`` are wishes as :meth:`steer` takes them; an open
+        question stays as it is, and they are for the one after it.
         """
         another, stand_in = as_flag(another, "another"), as_flag(stand_in, "stand_in")
+        if not (locked is None and like is None and include is None):
+            self.steer(rater, locked=locked, like=like, include=include)
         return self._asking.ask(rater, another=another, stand_in=stand_in, progress=progress)
+
+    def steer(
+        self,
+        rater: str | None = None,
+        *,
+        locked: Mapping[str, Any] | None = None,
+        like: Any = None,
+        include: Sequence[Any] | None = None,
+        clear: bool = False,
+    ) -> Steering:
+        """Say what the rater's next question is to be like; all that they wish for now. What is not given stays as it was.
+
+        Args:
+            rater: Who wishes; None: the owner.
+            locked: Values that new options are to have, by name, until they are taken off; ``{}`` takes all locks off.
+            like: An option of which more are wanted: the new options of the next question resemble it.
+            include: Options that the next question is to have as they are, such as one of the person's own.
+            clear: Whether to forget what was wished for before.
+        """
+        from choicebo.optimizer.steered import wished_part
+
+        name = self._events.rater(rater)
+        with self._events.writing() as writer:
+            self._events.check_may_answer(name)
+            before = Steering() if as_flag(clear, "clear") else wishes.of_rater(writer.connection, self._id, name)
+            found = steering.checked(
+                self.space,
+                self.settings["query_size"],
+                before.locked if locked is None else locked,
+                before.like if like is None else like,
+                before.include if include is None else include,
+            )
+            wished_part(self.space, found)  # refuses what leaves nothing to ask about
+            wishes.store(writer.connection, self._id, name, found)
+            return found
+
+    def wishes(self, rater: str | None = None) -> Steering:
+        """What the rater's next question is to be like."""
+        return self._asking.wishes(self._events.rater(rater))
 
     def prepare(self, rater: str | None = None, *, progress: ProgressCallback | None = None) -> None:
         """Compute the next question without asking it, so that :meth:`ask` returns at once."""
@@ -422,7 +471,7 @@ class Study:
         with self._events.reading() as state:
             if state.open_questions(name):
                 return True
-            situation = self._asking.situation(state, self._asking.share(name))
+            situation = self._asking.situation_of(state, name, self._asking.wishes(name))
         return self._asking.computations.has_question(situation)
 
     def needs_model(self, rater: str | None = None) -> bool:
@@ -437,7 +486,7 @@ class Study:
         with self._events.reading() as state:
             if state.open_questions(name) or not self._asking.needs_model(state, name):
                 return False
-            situation = self._asking.situation(state, self._asking.share(name))
+            situation = self._asking.situation_of(state, name, self._asking.wishes(name))
         return not self._asking.computations.has_question(situation)
 
     def tell(

@@ -83,6 +83,8 @@ class RaterRow(Base):
     created_at: Mapped[datetime] = mapped_column(Moment)
     removed_at: Mapped[datetime | None] = mapped_column(Moment)
     """Since when they may no longer answer."""
+    wishes: Mapped[dict[str, Any] | None] = mapped_column(sa.JSON(none_as_null=True))
+    """For the questions to come, as :class:`choicebo.history.Steering` writes them."""
 
 
 class TokenRow(Base):
@@ -158,6 +160,8 @@ class QuestionRow(Base):
     seed: Mapped[int] = mapped_column(sa.BigInteger)
     known_until: Mapped[int]
     """The position up to which the log was known when the question was computed."""
+    wishes: Mapped[dict[str, Any] | None] = mapped_column(sa.JSON(none_as_null=True))
+    """What the rater wished for when it was asked."""
 
 
 class ShownRow(Base):

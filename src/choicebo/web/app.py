@@ -19,7 +19,7 @@ from choicebo.web.access import Access
 from choicebo.web.api import routes as api
 from choicebo.web.context import STATIC
 from choicebo.web.guard import Guard
-from choicebo.web.pages import choose, entrance, history, manage, raters, result, setup, studies
+from choicebo.web.pages import choose, entrance, history, manage, raters, result, setup, steering, studies
 from choicebo.web.server import Server
 from choicebo.web.server_settings import ServerSettings, is_loopback
 
@@ -49,7 +49,7 @@ def create_app(settings: ServerSettings, pool: Executor | None = None) -> FastAP
     )
     app.state.server = server
     app.state.access = Access(server, settings.token)
-    for page in (entrance, studies, setup, choose, result, history, raters, manage):
+    for page in (entrance, studies, setup, choose, steering, result, history, raters, manage):
         app.include_router(page.router, include_in_schema=False)
     app.include_router(api.router)
     # Pages are left as they are: beside what a visitor can send, compression would tell of the form's secret value.

@@ -161,6 +161,37 @@ class PastOut(_Out):
     state: str
 
 
+class ClashOut(_Out):
+    """An answer that is unlike the others, and the one that it clashes with most."""
+
+    past: PastOut = Field(description="The answer; send another one for its question as a correction to change it.")
+    probability: float = Field(description="Of the answer, going by all others.")
+    expected: list[int] = Field(description="Positions that were to be expected to be kept.")
+    against: PastOut | None
+    disputed: list[Option] = Field(description="Options that one of the two kept and the other did not.")
+
+
+class WishesIn(_In):
+    """What the next question is to be like. What is left out stays as it was."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"locked": {"minutes": 12}}]})
+
+    locked: Option | None = Field(default=None, description="Values that new options have until it is `{}`.")
+    like: Option | str | int | None = Field(default=None, description="An option of which more are wanted.")
+    include: Annotated[list[Option | str | int], Field(max_length=11)] | None = Field(
+        default=None, description="Options that the next question has as they are."
+    )
+    clear: bool = Field(default=False, description="Whether to forget what was wished for before.")
+
+
+class WishesOut(_Out):
+    """What the next question is to be like."""
+
+    locked: Option
+    like: Option | None
+    include: list[Option]
+
+
 class ParetoOut(_Out):
     """An option that probably no other one beats."""
 

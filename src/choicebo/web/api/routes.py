@@ -16,6 +16,7 @@ from choicebo.web.api.models import (
     AdditionIn,
     AnswerIn,
     AnswerOut,
+    ClashOut,
     ErrorOut,
     ParetoOut,
     PastOut,
@@ -28,6 +29,8 @@ from choicebo.web.api.models import (
     StudyOut,
     Thinking,
     TokenOut,
+    WishesIn,
+    WishesOut,
 )
 from choicebo.web.api.reference import operations
 from choicebo.web.context import Seat, access_of, render, sees_result, server_of, whose, within
@@ -170,6 +173,33 @@ def restore(found: Sitting, answer: Number) -> PastOut:
     """It counts again."""
     found.study.restore(found.past(answer))
     return PastOut.of(found.past(answer))
+
+
+@router.get("/studies/{name}/wishes", summary="What the next question is to be like")
+def wishes(found: Sitting) -> WishesOut:
+    """The caller's wishes: locks, which stay, and what is for one question."""
+    return WishesOut.of(found.study.wishes(found.rater))
+
+
+@router.post("/studies/{name}/wishes", summary="Steer the next question")
+def steer(found: Sitting, given: WishesIn) -> WishesOut:
+    """Lock values, ask for more like an option, or add options of one's own. An open question stays as it is."""
+    how = given.model_dump()
+    return WishesOut.of(found.study.steer(found.rater, **how))
+
+
+@router.get("/studies/{name}/clashes", summary="Answers that clash", responses={202: {"model": Thinking}})
+async def clashes(request: Request, found: Sitting, wait: Wait = 0.0) -> list[ClashOut]:
+    """Answers of the caller, or of everybody for the owner, that are unlike the others; 202 while it is being computed."""
+    study = found.study
+    if not found.visitor.is_owner and study.raters_mode != "separate":
+        raise NotAllowedError("What is unlike the answers of others is for the owner of the study.")
+    own = found.rater if study.raters_mode == "separate" else None
+    begun = await run_in_threadpool(server_of(request).begin_status, study, own)
+    known = await within(request, found, wait, begun)
+    if known is None:
+        return _thinking()  # type: ignore[return-value]
+    return [ClashOut.of(each) for each in known.surprising]
 
 
 @router.get("/studies/{name}/result", summary="What is known", responses={202: {"model": Thinking}})

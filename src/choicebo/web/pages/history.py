@@ -10,7 +10,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from choicebo.study import Answer, Status, StudyNotFoundError
+from choicebo.study import Answer, Status, StudyNotFoundError, Surprise
 from choicebo.web.addresses import study_path
 from choicebo.web.context import Form, Seat, Sitting, render, see_other, server_of, text, wants_part, whole, within
 from choicebo.web.pictures import compared
@@ -26,15 +26,15 @@ _BEFORE_SURPRISES = 2.0
 async def history(request: Request, sitting: Sitting, page: int = 1) -> Response:
     """The page; a rater sees only what they answered themselves."""
     begun = await run_in_threadpool(_begin_statuses, request, sitting)
-    found: dict[int, float] = {}
+    found: list[Surprise] = []
     for each in begun:
         status = await within(request, sitting, _BEFORE_SURPRISES / len(begun), each)
-        found |= {} if status is None else {one.past.id: one.probability for one in status.surprising}
+        found += () if status is None else status.surprising
     return await run_in_threadpool(_page, request, sitting, page, found)
 
 
-def _page(request: Request, sitting: Seat, page: int, surprising: dict[int, float]) -> Response:
-    own = sitting.sees
+def _page(request: Request, sitting: Seat, page: int, found: list[Surprise]) -> Response:
+    own, surprising = sitting.sees, {each.past.id: each.probability for each in found}
     total = sitting.study.count_latest(own)
     pages = max(1, -(-total // _PER_PAGE))
     at = min(max(page, 1), pages)
@@ -48,8 +48,52 @@ def _page(request: Request, sitting: Seat, page: int, surprising: dict[int, floa
         "pages": pages,
         "surprising": surprising,
         "several": own is None and _several(sitting),
+        "clashes": [_clash(sitting, each) for each in found if each.against is not None],
     }
     return render(request, "history.html", seat=sitting, **shown)
+
+
+def _clash(sitting: Seat, found: Surprise) -> dict[str, Any]:
+    """Two answers side by side."""
+    sides = [_entry(sitting, past) for past in (found.past, found.against) if past is not None]
+    for side in sides:
+        options = side["past"].options
+        side["disputed"] = {at for at, option in enumerate(options) if option in found.disputed}
+        side["own"] = side["past"].question is not None and side["past"].rater == sitting.rater
+    return {"surprise": found, "sides": sides}
+
+
+@router.get("/study/{name}/answers/{answer}/change")
+def change(request: Request, sitting: Sitting, answer: int, notice: str = "") -> Response:
+    """A question with the answer that was given, to be answered anew."""
+    past = _own_answer(sitting, answer)
+    return render(
+        request,
+        "change.html",
+        seat=sitting,
+        past=past,
+        cards=compared(sitting.study, past.options).cards,
+        notice=notice,
+    )
+
+
+@router.post("/study/{name}/answers/{answer}/change")
+def correct(request: Request, sitting: Sitting, answer: int, form: Form) -> Response:
+    """Store another answer in the place of one."""
+    past = _own_answer(sitting, answer)
+    kept = [whole(at, "A position") for at in form.getlist("kept")]
+    if not kept and sitting.study.baseline is None:
+        return see_other(study_path(sitting.study.name, f"answers/{answer}/change?notice=empty"))
+    assert past.question is not None
+    told = sitting.tell(past.question, kept, correction=True)
+    return see_other(study_path(sitting.study.name, f"history#answer-{told.id}"))
+
+
+def _own_answer(sitting: Seat, answer: int) -> Answer:
+    past = sitting.past(answer)
+    if past.question is None or past.rater != sitting.rater or past.state not in ("standing", "retracted"):
+        raise StudyNotFoundError("Only an answer of your own that still stands can be changed.")
+    return past
 
 
 @router.post("/study/{name}/answers/{answer}/{act}")
