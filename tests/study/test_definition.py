@@ -95,3 +95,14 @@ def test_what_is_missing_is_named():
 def test_options_that_cannot_be_shown_so_say_why(make, message):
     with pytest.raises(cb.SpaceError, match=message):
         make()
+
+
+def test_names_of_objectives_are_short_texts():
+    def named(names):
+        return StudyDefinition.of({"name": "bread", "space": SPACE, "objective_names": names}).objective_names
+
+    assert named([" warmth ", ""]) == ("warmth", "")
+    assert named(["", ""]) is named(None) is None
+    for wrong in ("warmth", [3], ["x" * 100], ["a\nb"]):
+        with pytest.raises(StudyError, match="objective"):
+            named(wrong)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from choicebo.study import Study, upgrade
+from choicebo.study import SchemaVersionError, Study, upgrade
 
 FOLDER = Path(__file__).with_name("data")
 EXPECTED = json.loads((FOLDER / "study-0.1.expected.json").read_text(encoding="utf-8"))
@@ -24,7 +24,9 @@ def study(request, tmp_path):
     file = tmp_path / "bread.db"
     if request.param == "database":
         shutil.copy(FOLDER / "study-0.1.db", file)
-        assert upgrade(file) == ()
+        with pytest.raises(SchemaVersionError, match="choicebo upgrade"):
+            Study.open(file)
+        assert [step.partition(":")[0] for step in upgrade(file)] == ["0002"]
         opened = Study.open(file)
     else:
         opened = Study.import_json(file, FOLDER / "study-0.1.json")

@@ -67,6 +67,7 @@ class Show:
 
 
 LONGEST_NAME = 200
+LONGEST_OBJECTIVE_NAME = 60
 _SEEDS = 2**63
 """What a database keeps as a whole number."""
 
@@ -95,8 +96,23 @@ def _question(given: object) -> object:
     return given
 
 
+def _objective_names(given: object) -> object:
+    """Short texts; without any that is not empty there are no names."""
+    if given is None:
+        return None
+    if not isinstance(given, (list, tuple)) or not all(isinstance(name, str) for name in given):
+        raise StudyError(f"The names of the objectives are {as_given(given)}: give a list of texts.")
+    names = tuple(name.strip() for name in given)
+    for name in names:
+        if len(name) > LONGEST_OBJECTIVE_NAME or not name.isprintable():
+            raise StudyError(
+                f"The name of an objective is {as_given(name)}: give at most {LONGEST_OBJECTIVE_NAME} printable characters."
+            )
+    return names if any(names) else None
+
+
 class StudyDefinition(BaseModel):
-    """Everything about a study that does not change: written once, when the study is created.
+    """What a study asks, about which options, and how; only what leaves the meaning of its answers alone can be edited later.
 
     :meth:`of` makes one of whatever describes a study, and says in a sentence what is wrong with it.
 
@@ -127,6 +143,10 @@ class StudyDefinition(BaseModel):
     folder: Annotated[Path, PlainSerializer(str)] | None = None
     """Where images lie."""
     created_at: datetime = Field(default_factory=lambda: datetime.now(UTC))
+    archived_at: datetime | None = None
+    """Since when it is out of the way; None: it is not."""
+    objective_names: Annotated[tuple[str, ...] | None, BeforeValidator(_objective_names)] = None
+    """What people call the hidden objectives, in the model's order; an empty text for one without a name."""
 
     @model_validator(mode="after")
     def _can_be_stored(self, info: ValidationInfo) -> StudyDefinition:
@@ -142,13 +162,18 @@ class StudyDefinition(BaseModel):
             raise StudyError("The study holds half of a character (a lone surrogate): write that text again.") from None
         return self
 
-    @field_validator("created_at")
+    @field_validator("created_at", "archived_at")
     @classmethod
-    def _in_utc(cls, moment: datetime) -> datetime:
+    def _in_utc(cls, moment: datetime | None, info: ValidationInfo) -> datetime | None:
+        if moment is None:
+            return None
         try:
             return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
         except OverflowError:
-            raise StudyError("The study was created before the year 1 or after 9999: correct 'created_at'.") from None
+            verb = str(info.field_name).removesuffix("_at")
+            raise StudyError(
+                f"The study was {verb} before the year 1 or after 9999: correct {info.field_name!r}."
+            ) from None
 
     @classmethod
     def of(cls, given: Mapping[str, Any], *, stored: bool = False) -> StudyDefinition:
@@ -185,7 +210,14 @@ class StudyDefinition(BaseModel):
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-compatible record that :meth:`of` reads back."""
-        return {**self.to_row(), "created_at": self.created_at.isoformat()}
+        found = {**self.to_row(), "created_at": self.created_at.isoformat()}
+        names, archived = found.pop("objective_names"), found.pop("archived_at")
+        # Left out where empty, so that an earlier release can read what it knows of.
+        if names is not None:
+            found["objective_names"] = list(names)
+        if archived is not None:
+            found["archived_at"] = archived.isoformat()
+        return found
 
     @model_validator(mode="wrap")
     @classmethod

@@ -49,7 +49,7 @@ class Base(DeclarativeBase):
 
 
 class StudyRow(Base):
-    """What a study asks, about which options; written once."""
+    """What a study asks, about which options. Only what leaves the meaning of its answers alone is ever changed."""
 
     __tablename__ = "choicebo_study"
     __table_args__ = ({"sqlite_autoincrement": True},)
@@ -63,6 +63,10 @@ class StudyRow(Base):
     folder: Mapped[str | None] = mapped_column(sa.Text)
     raters_mode: Mapped[str] = mapped_column(sa.Text)
     created_at: Mapped[datetime] = mapped_column(Moment)
+    archived_at: Mapped[datetime | None] = mapped_column(Moment)
+    edited_at: Mapped[datetime | None] = mapped_column(Moment)
+    """When this row was last changed: tells other processes to read it again."""
+    objective_names: Mapped[list[str] | None] = mapped_column(sa.JSON(none_as_null=True))
 
 
 class RaterRow(Base):
@@ -75,6 +79,8 @@ class RaterRow(Base):
     study_id: Mapped[int] = mapped_column(sa.ForeignKey("choicebo_study.id", ondelete="CASCADE"))
     name: Mapped[str] = mapped_column(sa.Text)
     created_at: Mapped[datetime] = mapped_column(Moment)
+    removed_at: Mapped[datetime | None] = mapped_column(Moment)
+    """Since when they may no longer answer."""
 
 
 class TokenRow(Base):
