@@ -105,9 +105,9 @@ def test_what_is_best_is_told_in_the_parameters_own_terms():
     data = answers(X, lambda X: -((X[:, :1] - 0.25) ** 2), 20)
     hump = believing(data, lambda X: np.column_stack([-20 * (X[:, 0] - 0.25) ** 2, 5 * X[:, 1]]), spread=0.2)
     told = [objective.drivers[0].told for objective in drivers(hump, space)]
-    assert sorted(told) == ["higher salt is better", "hue around 90° is best"]
+    assert sorted(told) == ["higher salt is better", "hue around 91° is best"]
     (named,) = (dataclasses.replace(each, name="warmth") for each in drivers(hump, space)[:1])
-    assert named.sentence.startswith("Warmth: hue around 90° is best (")
+    assert named.sentence.startswith("Warmth: hue around 91° is best (")
 
 
 def test_a_peak_near_one_end_is_no_direction():

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from choicebo.formatting import value_text
 from choicebo.space import Catalogue, Integer, Option, Ordinal, Parameter, Real, Space
 
@@ -25,6 +27,8 @@ class Field:
     """Where a value lies between the least (0) and the greatest (1); None where there is no such order."""
     ends: tuple[Value, Value] = (None, None)
     """The least and the greatest value, where there is such an order."""
+    value: Callable[[float], Value] | None = None
+    """The value at a share; the way back from :attr:`share`."""
 
     @property
     def heading(self) -> str:
@@ -99,10 +103,13 @@ def _parameter(parameter: Parameter) -> Field:
     def share(value: Value) -> float:
         return float(parameter.encode([value])[0, 0])
 
+    def value(share: float) -> Value:
+        return parameter.decode(np.array([[share]])).tolist()[0]
+
     text = _digits(parameter) if isinstance(parameter, Real) else value_text
     if isinstance(parameter, Ordinal):
-        return Field(parameter.name, unit, text, share, (parameter.values[0], parameter.values[-1]))
-    return Field(parameter.name, unit, text, share, (parameter.low, parameter.high))
+        return Field(parameter.name, unit, text, share, (parameter.values[0], parameter.values[-1]), value)
+    return Field(parameter.name, unit, text, share, (parameter.low, parameter.high), value)
 
 
 def _digits(parameter: Real) -> Callable[[Value], str]:
@@ -119,4 +126,11 @@ def _column(catalogue: Catalogue, name: str) -> Field:
     if name == catalogue.key or len(numbers) < len(values) or not numbers or min(numbers) == max(numbers):
         return Field(name, "", value_text)
     low, high = min(numbers), max(numbers)
-    return Field(name, "", value_text, lambda value: (value - low) / (high - low), (low, high))
+    return Field(
+        name,
+        "",
+        value_text,
+        lambda value: (value - low) / (high - low),
+        (low, high),
+        lambda share: low + share * (high - low),
+    )

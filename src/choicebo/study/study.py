@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,7 +16,7 @@ from choicebo.formatting import as_given
 from choicebo.history import OWNER, Answer, Event, Question, State, rules
 from choicebo.space import Catalogue, Option, Space
 from choicebo.space.values import as_count, as_flag
-from choicebo.study import definition, event_store, raters, schema, study_json, transfer
+from choicebo.study import definition, event_store, objective_names, raters, schema, study_json, transfer
 from choicebo.study.asking import Asking
 from choicebo.study.definition import QUESTION, Show, StudyDefinition
 from choicebo.study.event_store import EventStore, now
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from choicebo.model.engines.base import ProgressCallback
     from choicebo.model.posterior import Posterior
     from choicebo.optimizer import ChoiceOptimizer, ParetoOption
+    from choicebo.study.objective_names import ObjectiveName
+    from choicebo.study.result import StudyResult
 
 Address = str | Path | Storage
 
@@ -523,6 +525,64 @@ class Study:
         """The options seen so far that are probably beaten by no other, the most probable first."""
         return tuple(self.optimizer(rater, fit=True, progress=progress).pareto_set(threshold))
 
+    def predict(
+        self, options: Sequence[Option], rater: str | None = None, *, progress: ProgressCallback | None = None
+    ) -> tuple[ParetoOption, ...]:
+        """How probable it is that none of the options seen so far beats each of these, which need not have been shown."""
+        return tuple(self.optimizer(rater, fit=True, progress=progress).predict(options))
+
+    def best_unseen(self, rater: str | None = None, *, progress: ProgressCallback | None = None) -> ParetoOption | None:
+        """The option not shown yet that is most probably beaten by none of those seen; None if there is none."""
+        return self.optimizer(rater, fit=True, progress=progress).best_unseen()
+
+    def earlier_posterior(self, rater: str | None = None) -> Posterior | None:
+        """The latest known model of the first answers, while that of all of them is not known. Never computes."""
+        name = self._share(rater)
+        with self._events.reading() as state:
+            situation = self._asking.situation(state, name)
+        return None if situation.data is None else self._asking.computations.earlier(situation)
+
+    def result(self, rater: str | None = None) -> StudyResult:
+        """Everything that is known: the best options, what drives each hidden objective, whether to go on.
+
+        Args:
+            rater: Whose answers it is learned from; None: everybody's.
+        """
+        from choicebo.study.result import build_result, with_names
+
+        return with_names(self, build_result(self, rater))
+
+    @property
+    def objective_names(self) -> tuple[ObjectiveName, ...]:
+        """The names that people gave to hidden objectives, as they are now, oldest first."""
+        with self._storage.read() as connection:
+            stored = connection.execute(sa.select(StudyRow.objective_names).where(StudyRow.id == self._id)).scalar()
+        return objective_names.from_record(stored) or ()
+
+    def name_objective(self, number: int, name: str, rater: str | None = None) -> None:
+        """Give a hidden objective a name, such as "contrast"; it follows the objective when later fits number it differently.
+
+        Args:
+            number: Its number in :meth:`result`, from 1.
+            name: At most 60 characters; empty takes the name away.
+            rater: Whose model it is an objective of; None: that of everybody's answers.
+
+        Raises:
+            StudyError: There is no such objective, or the name is none.
+        """
+        from choicebo.insight import numbering
+
+        posterior = self.posterior(rater)
+        if posterior is None:
+            raise StudyError("There are no answers yet, so there are no hidden objectives to name.")
+        numbered = numbering(posterior, self.space)
+        with self._events.writing() as writer:
+            names = objective_names.renamed(self.objective_names, numbered, self.space, number, name)
+            stored = [asdict(each) for each in names] or None
+            changed = sa.update(StudyRow).where(StudyRow.id == self._id)
+            writer.connection.execute(changed.values(objective_names=stored, edited_at=now()))
+        self._what = self._what.model_copy(update={"objective_names": names or None})
+
     def status(
         self, *, rater: str | None = None, insight: bool = True, progress: ProgressCallback | None = None
     ) -> Status:
@@ -574,9 +634,21 @@ class Study:
             events = list(state.events.values())
         return transfer.written(study_json.dumps(self._what, people, events), path)
 
-    def export_csv(self, table: Literal["options", "answers", "pareto"], path: str | Path | None = None) -> str:
-        """A table of options, answers or the Pareto set as CSV; also written to ``path``."""
-        return transfer.written(transfer.csv_table(self, table), path)
+    def export_csv(
+        self,
+        table: Literal["options", "answers", "pareto", "probabilities"],
+        path: str | Path | None = None,
+        *,
+        rater: str | None = None,
+    ) -> str:
+        """A table as CSV; also written to ``path``.
+
+        Args:
+            table: ``options`` shown, ``answers``, the ``pareto`` set, or the ``probabilities`` of all options to be in it.
+            path: A file to write.
+            rater: Whose answers the model learns from; None: everybody's.
+        """
+        return transfer.written(transfer.csv_table(self, table, rater), path)
 
     def import_pairs(self, source: str | Path | Iterable[tuple[Any, Any]], *, rater: str | None = None) -> int:
         """Comparisons made elsewhere, as (winner, loser); how many. A bad one is named, and then none is imported."""

@@ -17,7 +17,7 @@ from choicebo.errors import InvalidInputError
 from choicebo.formatting import counted
 from choicebo.serving.scheduler import BEFORE_THINKING
 from choicebo.space import Option
-from choicebo.study import AlreadyAnsweredError, Question, Standing, Study, StudyError, StudyNotFoundError
+from choicebo.study import AlreadyAnsweredError, Question, Standing, Study, StudyError, StudyNotFoundError, StudyResult
 from choicebo.web import pictures, server_sent_events
 from choicebo.web.addresses import study_path
 from choicebo.web.context import (
@@ -35,7 +35,6 @@ from choicebo.web.context import (
     within,
 )
 from choicebo.web.failures import explain
-from choicebo.web.study_result import Result
 
 router = APIRouter()
 
@@ -123,7 +122,7 @@ async def advice(request: Request, sitting: Sitting) -> Response:
     return await run_in_threadpool(render, request, "parts/advice.html", seat=sitting, advice=found)
 
 
-def _begin_advice(request: Request, sitting: Seat) -> Future[Result] | None:
+def _begin_advice(request: Request, sitting: Seat) -> Future[StudyResult] | None:
     study, learned_from = sitting.study, whose(sitting)
     answers = study.count_answers(learned_from)
     if sees_result(request, sitting) and answers >= _ADVICE_FROM and study.has_posterior(learned_from):
