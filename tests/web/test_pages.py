@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import itertools
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -19,14 +18,14 @@ import choicebo as cb
 from choicebo import insight
 from choicebo.model.posterior import Posterior
 from choicebo.optimizer import situation as compute
-from choicebo.study import Study, posterior_store
+from choicebo.study import Point, Study, StudyResult, posterior_store
 from choicebo.study.definition import Show
-from choicebo.web import charts, server
+from choicebo.study.result import build_result
+from choicebo.web import server
 from choicebo.web.app import create_app
 from choicebo.web.pages import choose
 from choicebo.web.pages.result import worth_a_card
 from choicebo.web.server_settings import ServerSettings
-from choicebo.web.study_result import Point, Result, build_result
 
 from .web_helpers import Browser, bread
 
@@ -239,29 +238,6 @@ def test_close_behind_is_only_what_is_close() -> None:
     assert len(worth_a_card([point(0.6)] * 40)) == 12
 
 
-@pytest.mark.parametrize("parameters", [1, 2, 12])
-def test_a_chart_of_few_parameters_is_not_blown_up(parameters: int) -> None:
-    space = cb.Space([cb.Real(f"p{n}", 0, 1) for n in range(parameters)])
-    points = [
-        Point({f"p{n}": value for n in range(parameters)}, 0.6, optimal=True, mean=(0.0,), lower=(0.0,), upper=(0.0,))
-        for value in (0.2, 0.8)
-    ]
-    chart = charts.parallel(space, points)
-    assert 800 < chart.width < 1600
-    assert chart.axes[-1].x < chart.width
-
-
-def test_the_numbers_of_close_options_do_not_cover_each_other() -> None:
-    space = cb.Space([cb.Real("p", 0, 1), cb.Real("q", 0, 1)])
-    points = [
-        Point({"p": 0.5, "q": 0.1 * n}, 0.6, optimal=True, mean=(1.0, 0.01 * n), lower=(0.0, -1.0), upper=(2.0, 1.0))
-        for n in range(4)
-    ]
-    for chart in (charts.parallel(space, points), *charts.scatters(space, points)):
-        heights = sorted(item.name_at[1] for item in chart.items)
-        assert min(b - a for a, b in itertools.pairwise(heights)) >= 14
-
-
 @pytest.fixture(scope="module")
 def learned(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     """A study with a real model: the one fit of these tests."""
@@ -278,7 +254,7 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     with ThreadPoolExecutor(1) as pool, TestClient(create_app(ServerSettings(url), pool), "http://127.0.0.1") as client:
         browser = Browser(client, url)
         for _ in range(120):
-            if "Working it out" not in browser.client.get("/study/bread/result").text:
+            if "Preliminary" not in browser.client.get("/study/bread/result").text:
                 break
             browser.client.get("/study/bread/result/events")
         yield browser
@@ -352,7 +328,7 @@ def test_a_new_answer_makes_a_new_result(learned: Browser) -> None:
     after = answers()
     study.restore(last)
     assert (before, after, answers()) == (7, 6, 7)
-    assert "From 7 answers" in learned.client.get("/study/bread/result").text
+    assert "From the model of 7 answers" in learned.client.get("/study/bread/result").text
 
 
 def test_the_report_is_one_page_that_needs_nothing_else(learned: Browser) -> None:
@@ -371,8 +347,8 @@ def test_what_is_known_from_one_rater_is_not_shown_as_that_of_another(
     for rater in ("owner", "Ann"):
         study.tell(study.ask(rater), [0], rater=rater)
 
-    def build(_: Study, rater: str | None) -> Result:
-        return Result(7 if rater == "Ann" else 3, None, f"as {rater}", (), (), None, ())
+    def build(_: Study, rater: str | None) -> StudyResult:
+        return StudyResult(7 if rater == "Ann" else 3)
 
     monkeypatch.setattr("choicebo.web.server.build_result", build)
     assert browser.client.get("/api/v1/studies/bread/result", params={"wait": 9}).json()["answers"] == 3

@@ -14,11 +14,14 @@ from choicebo.formatting import as_given, percent, value_text
 from choicebo.insight.numbering import Numbering, samples
 from choicebo.model.covariance import covariance
 from choicebo.model.posterior import Posterior
-from choicebo.space import Column, Searchable
+from choicebo.space import Catalogue, Column, Searchable
+from choicebo.space.points import rows_in
 
 Array = NDArray[np.float64]
 
 _GRID = 9
+_TURNS = 12
+"""Of a parameter that goes round."""
 _STEPS = 64
 """To so many parts of its range exactly the reach of a continuous parameter is found."""
 _MOST_CATEGORIES = 16
@@ -57,13 +60,14 @@ class Driver:
     effect_upper: Array
     unit: str = ""
     clear: bool = True
-    """Whether most draws agree that the best value is better than the ends of the range, or than the other categories."""
+    """Whether most draws agree that the best value is better than the ends of the range, or than the other categories; of what
+    goes round, than the opposite value."""
 
     @property
     def told(self) -> str:
         """What is best, in words: ``hue around 45° is best``."""
         best = f"{self.best:.3g}" if isinstance(self.best, float) else value_text(self.best)
-        best += self.unit if self.unit in ("°", "%", "′") else f" {self.unit}" if self.unit else ""
+        best += self.unit if self.unit == "°" else f" {self.unit}" if self.unit else ""
         if self.direction in ("more", "less"):
             return f"{'higher' if self.direction == 'more' else 'lower'} {self.parameter} is better"
         if not self.clear:
@@ -88,6 +92,11 @@ class Objective:
     drivers: tuple[Driver, ...]
     name: str = ""
     """What a person called it; empty if nobody did."""
+
+    @property
+    def main_drivers(self) -> tuple[Driver, ...]:
+        """The parameters that matter; never none."""
+        return tuple(each for each in self.drivers if each.relevance >= _MATTERS) or self.drivers[:1]
 
     @property
     def title(self) -> str:
@@ -138,9 +147,12 @@ def drivers(
         curves, shares = effects.mean(2), sobol_indices(effects, len(halves[0]), scale.basis)
         values = _values(space, parameter, points[:, 0], scale)
         column, unit = columns[mine[0]], units.get(parameter, "")
+        circular = len(mine) == 2 and column.kind != "onehot"
         for number, found in enumerate(parts):
             length = _lengthscale_relevance(posterior, dims[number], mine)
-            found.append(_driver(parameter, unit, column, values, curves[..., number], shares[:, number], length))
+            found.append(
+                _driver(parameter, unit, column, circular, values, curves[..., number], shares[:, number], length)
+            )
     return [_objective(number, dims[number], float(spreads[number]), found) for number, found in enumerate(parts)]
 
 
@@ -163,6 +175,8 @@ class _Scale(NamedTuple):
 
 def _scale(column: Column, survey: Array) -> _Scale:
     """The settings of a parameter whose columns are ``survey: (points, width)`` over the space."""
+    if survey.shape[1] == 2 and column.kind != "onehot":
+        return _circular_scale(survey)
     if column.kind == "continuous":
         # A constraint may leave a part of the range out of reach; the ends of a whole range are never sampled exactly.
         low = min(np.floor(_STEPS * survey.min()), _STEPS - 1)
@@ -180,6 +194,15 @@ def _scale(column: Column, survey: Array) -> _Scale:
     return _Scale(settings, np.stack(basis, axis=1))
 
 
+def _circular_scale(survey: Array) -> _Scale:
+    """The settings of a parameter that goes round: its two columns ``survey: (points, 2)`` are places on a circle."""
+    turns = np.arange(_TURNS) / _TURNS
+    circle = 0.5 + 0.5 * np.column_stack([np.cos(2 * np.pi * turns), np.sin(2 * np.pi * turns)])
+    place = np.arctan2(survey[:, 1] - 0.5, survey[:, 0] - 0.5) / (2 * np.pi)
+    basis = [np.interp(place, turns, unit, period=1.0) for unit in np.eye(_TURNS)]
+    return _Scale(circle, np.stack(basis, axis=1))
+
+
 def _moved(background: Array, mine: list[int], settings: Array) -> Array:
     """(values, background, dim): the background with one parameter moved to each of its settings."""
     points = np.repeat(background[None], len(settings), axis=0)
@@ -191,6 +214,10 @@ def _values(space: Searchable | None, parameter: str, points: Array, scale: _Sca
     """What the settings are called; ``points: (values, dim)`` have them."""
     if space is None:
         return tuple(float(value) for value in scale.settings[:, 0])
+    if isinstance(space, Catalogue):
+        # The row nearest to a point may have another value of the parameter: a row that has this one says what it is.
+        mine = [at for at, column in enumerate(space.columns) if column.parameter == parameter]
+        return tuple(space.rows[row][parameter] for row in rows_in(space.X[:, mine], scale.settings))
     return tuple(option[parameter] for option in space.decode(points))
 
 
@@ -233,7 +260,14 @@ def _lengthscale_relevance(posterior: Posterior, dimension: int, mine: list[int]
 
 
 def _driver(
-    parameter: str, unit: str, column: Column, values: tuple[Any, ...], curves: Array, shares: Array, length: float
+    parameter: str,
+    unit: str,
+    column: Column,
+    circular: bool,
+    values: tuple[Any, ...],
+    curves: Array,
+    shares: Array,
+    length: float,
 ) -> Driver:
     centred = curves - curves.mean(1, keepdims=True)
     mean = centred.mean(0)
@@ -241,9 +275,14 @@ def _driver(
     # Single draws may leave the range by sampling error, which cancels in their mean: only what is told is cut off.
     relevance = float(np.clip(shares.mean(), 0.0, 1.0))
     low, high = np.clip(np.quantile(shares, [0.025, 0.975]), 0.0, 1.0)
-    is_category = column.kind == "onehot" or isinstance(values[0], str)
+    is_category = column.kind == "onehot" or isinstance(values[0], str | bool)
     best = int(mean.argmax())
-    others = np.arange(len(values)) if is_category else np.array([0, len(values) - 1])
+    if is_category:
+        others = np.arange(len(values))
+    elif circular:
+        others = np.array([(best + len(values) // 2) % len(values)])
+    else:
+        others = np.array([0, len(values) - 1])
     above = centred[:, [best]] > centred[:, others[others != best]]
     return Driver(
         parameter=parameter,
@@ -251,7 +290,7 @@ def _driver(
         lower=min(float(low), relevance),
         upper=max(float(high), relevance),
         lengthscale_relevance=length,
-        direction="category" if is_category else _direction(centred),
+        direction="category" if is_category else "mixed" if circular else _direction(centred),
         best=values[best],
         values=values,
         effect=mean,

@@ -264,7 +264,7 @@ class ChoiceOptimizer:
         options = self.space.decode(posterior.options[best])
         return [ParetoOption(o, float(p)) for o, p in zip(options, probability[best], strict=True)]
 
-    def predict(self, options: Sequence[Option], *, progress: ProgressCallback | None = None) -> list[ParetoOption]:
+    def predict(self, options: Sequence[Any], *, progress: ProgressCallback | None = None) -> list[ParetoOption]:
         """How probable it is that none of the options seen so far beats each of these, which need not have been shown.
 
         Each is taken by itself, in the order given.
@@ -296,7 +296,7 @@ class ChoiceOptimizer:
         return cls.of(record.from_dict(given))
 
 
-def predict(posterior: Posterior, space: Searchable, options: Sequence[Option]) -> list[ParetoOption]:
+def predict(posterior: Posterior, space: Searchable, options: Sequence[Any]) -> list[ParetoOption]:
     """How probable it is that none of the options answered about beats each of these, taken by itself."""
     known = [space.validate(option) for option in items(options, "options", "a list of options")]
     if not known:

@@ -43,8 +43,8 @@ class Chart:
 
 # ---- the map of hidden objectives
 
-_WIDE, _HIGH, _EDGE = 520.0, 420.0, 44.0
-_THUMB, _SMALL = 58.0, 30.0
+_WIDE, _HIGH, _EDGE = 560.0, 380.0, 44.0
+_THUMB, _SMALL, _BADGE = 58.0, 30.0, 20.0
 
 
 @dataclass(frozen=True)
@@ -108,6 +108,7 @@ def _map(
     others = [row for row in range(len(points)) if row not in set(best)]
     addresses = {row: picture(points[row].option) if picture else None for row in range(len(points))}
     boxes = _laid_out(places, best, others, addresses, ratio)
+    named = _names(space, points, {row: boxes[row] for row in best if boxes[row].width == _BADGE})
     parts = [_frame(names)]
     for row in reversed(others):
         parts.append(
@@ -122,7 +123,7 @@ def _map(
         drawn = "".join(_line("optimal-band", *band) for band in bands if band[:2] != band[2:])
         told = f"{names[0]}: {across[row][0]:.1f}, {names[1]}: {upwards[row][0]:.1f}"
         label = f"{_label(space, point, number)}; {told}"
-        drawn += _marker(boxes.get(row), (x, y), number, addresses[row], title_of(space, point.option))
+        drawn += _marker(boxes[row], (x, y), number, addresses[row], named.get(row, ""))
         parts.append(_item(label, drawn))
     svg = _svg(_WIDE, _HIGH, f"{names[1]} against {names[0]}", "map", parts)
     return Chart(svg, f"{names[1]} against {names[0]}")
@@ -135,11 +136,12 @@ def _laid_out(
     addresses: dict[int, str | None],
     ratio: float,
 ) -> dict[int, _Box]:
-    """Where thumbnails go: those of the best near their place, of the others only where nothing is in the way."""
+    """Where thumbnails and numbers go: of the best near their place, of the others only where nothing is in the way."""
     taken: dict[int, _Box] = {}
-    for row in best[:_MOST_THUMBNAILS]:
-        if addresses[row] is not None:
-            taken[row] = _free_place(_Box(*places[row], _THUMB, _THUMB * ratio), list(taken.values()))
+    for at, row in enumerate(best):
+        pictured = addresses[row] is not None and at < _MOST_THUMBNAILS
+        size = (_THUMB, _THUMB * ratio) if pictured else (_BADGE, _BADGE)
+        taken[row] = _free_place(_Box(*places[row], *size), list(taken.values()))
     for row in others:
         box = _Box(*places[row], _SMALL, _SMALL * ratio)
         if addresses[row] is not None and not any(box.overlaps(each) for each in taken.values()):
@@ -161,6 +163,21 @@ def _free_place(wanted: _Box, taken: Sequence[_Box]) -> _Box:
     return wanted
 
 
+def _names(space: Space | Catalogue, points: Sequence[Point], badges: dict[int, _Box]) -> dict[int, str]:
+    """The names of the best options that have no picture, but of those that would cover another one only the number."""
+    taken: list[_Box] = []
+    found = {}
+    for row, badge in badges.items():
+        name = title_of(space, points[row].option)[:18]
+        width = 7.0 * len(name)
+        x = badge.x + (-13 - width / 2 if badge.x > 0.72 * _WIDE else 13 + width / 2)
+        box = _Box(x, badge.y, width, 14)
+        if not any(box.overlaps(each) for each in [*taken, *(other for at, other in badges.items() if at != row)]):
+            found[row] = name
+            taken.append(box)
+    return found
+
+
 def _frame(names: tuple[str, str]) -> str:
     left, bottom = _EDGE - 14, _HIGH - _EDGE + 6
     return (
@@ -171,15 +188,19 @@ def _frame(names: tuple[str, str]) -> str:
     )
 
 
-def _marker(box: _Box | None, place: tuple[float, float], number: int, address: str | None, title: str) -> str:
-    x, y = place
-    if box is None:
-        name = f'<text class="item-name" x="{x + 11:.1f}" y="{y - 6:.1f}">{escape(title[:18])}</text>' if title else ""
-        return _dot(x, y, 10, "dot optimal") + _number(x, y, number) + name
-    leader = "" if (box.x, box.y) == place else _line("leader", x, y, box.x, box.y)
-    corner = box.x - box.width / 2, box.y - box.height / 2
-    badge = _dot(*corner, 9.5, "dot optimal") + _number(*corner, number)
-    return leader + _dot(x, y, 3.5, "dot optimal") + _thumbnail(box, address, "best") + badge
+def _marker(box: _Box, place: tuple[float, float], number: int, address: str | None, title: str) -> str:
+    """A best option: its place, and near it its picture or its number."""
+    leader = _dot(*place, 3.5, "dot optimal")
+    if (box.x, box.y) != place:
+        leader += _line("leader", *place, box.x, box.y)
+    if box.width > _BADGE:
+        corner = box.x - box.width / 2, box.y - box.height / 2
+        return leader + _thumbnail(box, address, "best") + _dot(*corner, 9.5, "dot optimal") + _number(*corner, number)
+    anchor, aside = ("end", -13) if box.x > 0.72 * _WIDE else ("start", 13)
+    name = f'<text class="item-name" x="{box.x + aside:.1f}" y="{box.y + 4:.1f}" text-anchor="{anchor}">{escape(title)}</text>'
+    return (
+        leader + _dot(box.x, box.y, _BADGE / 2, "dot optimal") + _number(box.x, box.y, number) + (name if title else "")
+    )
 
 
 def _number(x: float, y: float, number: int) -> str:
@@ -353,7 +374,7 @@ def effect(driver: Driver, span: tuple[float, float], hue: bool = False) -> str:
 
 def _bars(driver: Driver, reach: float) -> str:
     order = sorted(range(len(driver.values)), key=lambda at: -float(driver.effect[at]))[:_MOST_CATEGORIES]
-    middle, half = 178.0, 72.0
+    middle, half = 192.0, 60.0
     parts = [_line("zero", middle, 4, middle, 4 + 24 * len(order))]
     for place, at in enumerate(order):
         top = 6 + 24 * place
@@ -364,7 +385,7 @@ def _bars(driver: Driver, reach: float) -> str:
         ]
         name = value_text(driver.values[at])
         parts += [
-            f'<text x="{middle - half - 6:g}" y="{top + 14}" text-anchor="end">{escape(name[:14])}</text>',
+            f'<text x="{middle - half - 6:g}" y="{top + 14}" text-anchor="end">{escape(name[:18])}</text>',
             f'<rect class="effect-bar{" top" if place == 0 and driver.clear else ""}" x="{min(middle, end):.1f}" y="{top + 2}" '
             f'width="{max(abs(end - middle), 1):.1f}" height="16" rx="2"/>',
             _line("whisker", ends[0], top + 10, ends[1], top + 10),
@@ -395,7 +416,7 @@ def span_of(drivers: Sequence[Driver]) -> tuple[float, float]:
 
 def _tick(value: Any, unit: str) -> str:
     text = f"{value:.3g}" if isinstance(value, float) else value_text(value)
-    return f"{text}{unit}" if unit in ("°", "%") else f"{text} {unit}" if unit and len(unit) <= 4 else text
+    return f"{text}{unit}" if unit == "°" else f"{text} {unit}" if unit and len(unit) <= 4 else text
 
 
 # ---- marks

@@ -7,8 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from choicebo.formatting import value_text
 from choicebo.space import Catalogue, Integer, Option, Ordinal, Parameter, Real, Space
 
@@ -104,7 +102,11 @@ def _parameter(parameter: Parameter) -> Field:
         return float(parameter.encode([value])[0, 0])
 
     def value(share: float) -> Value:
-        return parameter.decode(np.array([[share]])).tolist()[0]
+        if isinstance(parameter, Ordinal):
+            return parameter.values[round(share * (len(parameter.values) - 1))]
+        low, high = parameter.low, parameter.high
+        found = low * (high / low) ** share if parameter.log else low + share * (high - low)
+        return round(found) if isinstance(parameter, Integer) else found
 
     text = _digits(parameter) if isinstance(parameter, Real) else value_text
     if isinstance(parameter, Ordinal):

@@ -526,7 +526,7 @@ class Study:
         return tuple(self.optimizer(rater, fit=True, progress=progress).pareto_set(threshold))
 
     def predict(
-        self, options: Sequence[Option], rater: str | None = None, *, progress: ProgressCallback | None = None
+        self, options: Sequence[Any], rater: str | None = None, *, progress: ProgressCallback | None = None
     ) -> tuple[ParetoOption, ...]:
         """How probable it is that none of the options seen so far beats each of these, which need not have been shown."""
         return tuple(self.optimizer(rater, fit=True, progress=progress).predict(options))

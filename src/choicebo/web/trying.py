@@ -53,7 +53,7 @@ def is_asked(given: Mapping[str, str]) -> bool:
 
 def controls(study: Study, found: StudyResult, given: Mapping[str, str]) -> list[Control]:
     """The form, filled in as before, or with the best option."""
-    space, best = study.space, (found.unseen.option if found.unseen is not None else found.points[0].option)
+    space, best = study.space, found.points[0].option
     if isinstance(space, Catalogue):
         rows = [(value_text(row[space.key]), title_of(space, row)) for row in space.rows[:_MOST_ROWS]]
         return [Control(_ROW, "option", given.get(_ROW, value_text(best[space.key])), "select", choices=rows)]

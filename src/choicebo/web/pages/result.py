@@ -17,9 +17,7 @@ from starlette.responses import Response
 
 from choicebo.presentation import charts
 from choicebo.presentation.colours import is_hue
-from choicebo.serving.scheduler import BEFORE_THINKING
 from choicebo.study import Point, Study, StudyNotFoundError, StudyResult
-from choicebo.study.result import counted_result, outdated, with_names
 from choicebo.study.transfer import TABLES
 from choicebo.web import pictures, server_sent_events, trying
 from choicebo.web.addresses import study_path
@@ -34,9 +32,9 @@ from choicebo.web.context import (
     text,
     whole,
     whose,
-    within,
 )
 from choicebo.web.failures import explain
+from choicebo.web.known_result import known_result
 
 router = APIRouter()
 
@@ -45,8 +43,6 @@ _FEWEST_CARDS = 5
 """Where few options are best, those close behind are shown as well, ..."""
 _CLOSE = 0.25
 """... which are those of at least this probability."""
-_BEFORE_COUNTS = 0.2
-"""Seconds for which the page waits for an earlier model before it shows counts."""
 _MOST_DRIVERS = 4
 
 
@@ -128,23 +124,6 @@ def chart_style_address() -> str:
     return f"/static/charts.css?v={hashlib.sha256(charts.STYLE.encode()).hexdigest()[:12]}"
 
 
-async def known_result(request: Request, sitting: Seat, learned_from: str | None) -> StudyResult:
-    """The result; while it is computed, one from earlier answers; while there is no model at all, from counts."""
-    study, server = sitting.study, server_of(request)
-    begun = await run_in_threadpool(server.begin_result, study, learned_from)
-    earlier = await run_in_threadpool(server.begin_earlier_result, study, learned_from)
-    found = await within(request, sitting, BEFORE_THINKING, begun)
-    if found is None:
-        known = server.latest_result(study, learned_from)
-        if known is not None and known.posterior is not None:
-            found = await run_in_threadpool(outdated, study, known, learned_from)
-        else:
-            found = await within(request, sitting, _BEFORE_COUNTS, earlier)
-    if found is None:
-        return await run_in_threadpool(counted_result, study, learned_from)
-    return await run_in_threadpool(with_names, study, found)
-
-
 async def _shown(request: Request, sitting: Seat, rater: str, template: str) -> Response:
     learned_from = whose(sitting, rater)
     answers = await run_in_threadpool(sitting.study.count_answers, learned_from)
@@ -194,7 +173,7 @@ def _effects(study: Study, found: StudyResult) -> list[list[tuple[Any, Markup]]]
     """For each objective its most relevant parameters, and a chart of each."""
     listed = []
     for objective in found.objectives:
-        shown = objective.drivers[:_MOST_DRIVERS]
+        shown = objective.main_drivers[:_MOST_DRIVERS]
         span = charts.span_of(shown)
         listed.append(
             [(each, Markup(charts.effect(each, span, is_hue(study.show, each.parameter, each.unit)))) for each in shown]
