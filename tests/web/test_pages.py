@@ -269,6 +269,71 @@ def test_the_result_shows_the_best_options_and_charts_that_can_be_read_without_s
     assert "<polygon" in page
 
 
+def test_two_options_are_compared_side_by_side(learned: Browser) -> None:
+    one, other = (point.key for point in build_result(learned.study).points[:2])
+    part = learned.client.get("/study/bread/result/compare", params={"option": [one, other]}).text
+    assert part.count('class="side"') == 2
+    assert "sweet" in part
+    page = learned.client.get("/study/bread/result", params={"option": [one, other]}).text
+    assert page.count('class="side"') == page.count(" checked>") == 2
+    for keys in ([one], [one, "nothing"], []):
+        assert 'class="side"' not in learned.client.get("/study/bread/result/compare", params={"option": keys}).text
+
+
+def test_an_option_is_tried_and_a_wrong_one_is_told_why(learned: Browser) -> None:
+    best = build_result(learned.study).best[0]
+    values = {"try-0": str(best.option["sweet"]), "try-1": str(best.option["salt"])}
+    part = learned.client.get("/study/bread/result/try", params=values).text
+    assert "you have seen this one" in part
+    assert "likely that none of the options shown so far beats it" in part
+    page = learned.client.get("/study/bread/result", params={"try-0": "0.25", "try-1": "0.75"}).text
+    assert 'name="try-0" min="0" max="1" step="0.005" value="0.25"' in page
+    assert "likely that none of the options shown so far beats it" in page
+    for wrong in ({"try-0": "9", "try-1": "0"}, {"try-0": "much", "try-1": "0"}, {"try-0": "0.5"}):
+        said = learned.client.get("/study/bread/result/try", params=wrong)
+        assert (said.status_code, 'class="gentle"' in said.text) == (200, True)
+
+
+def test_the_api_predicts_options(learned: Browser) -> None:
+    options = [{"sweet": 0.9, "salt": 0.9}, {"sweet": 0.1, "salt": 0.0}]
+    found = learned.client.post("/api/v1/studies/bread/predict", params={"wait": 30}, json={"options": options}).json()
+    assert [each["option"] for each in found] == options
+    own = learned.study.predict(options)
+    assert [each["probability"] for each in found] == pytest.approx([each.probability for each in own])
+    wrong = learned.client.post("/api/v1/studies/bread/predict", params={"wait": 30}, json={"options": [{"sweet": 7}]})
+    assert wrong.status_code == 400
+
+
+def test_a_hidden_objective_is_named_on_the_page_and_in_the_api(learned: Browser) -> None:
+    learned.get("/study/bread/result")
+    form = {"form_token": learned.field("form_token"), "number": 2, "name": "warmth <3"}
+    said = learned.client.post("/study/bread/result/name", data=form, follow_redirects=False)
+    assert said.headers["location"] == "/study/bread/result#objective-2"
+    page = learned.client.get("/study/bread/result").text
+    assert "<h3>Warmth &lt;3</h3>" in page
+    assert "warmth &lt;3 →" in page
+    assert "warmth &lt;3" in learned.client.get("/study/bread/download/report.html").text.lower()
+    found = learned.client.get("/api/v1/studies/bread/result", params={"wait": 30}).json()
+    assert found["names"] == ["", "warmth <3"]
+    cleared = learned.client.post("/api/v1/studies/bread/objectives/2", json={"name": ""})
+    assert cleared.json() == {"number": 2, "name": ""}
+    assert learned.study.objective_names == ()
+    assert learned.client.post("/api/v1/studies/bread/objectives/3", json={"name": "x"}).status_code == 400
+
+
+def test_the_best_option_not_shown_is_on_the_page_and_in_the_api(learned: Browser) -> None:
+    assert "Best one not shown yet" in learned.client.get("/study/bread/result").text
+    found = learned.client.get("/api/v1/studies/bread/result", params={"wait": 30}).json()
+    own = learned.study.best_unseen()
+    assert own is not None
+    assert found["unseen"] == {"option": own.option, "probability": own.probability}
+
+
+def test_the_download_of_the_best_holds_no_others(learned: Browser) -> None:
+    lines = learned.client.get("/study/bread/download/pareto.csv").text.splitlines()
+    assert len(lines) - 1 == len(build_result(learned.study).best)
+
+
 def test_the_api_gives_the_same_result(learned: Browser) -> None:
     found = learned.client.get("/api/v1/studies/bread/result", params={"wait": 30}).json()
     best = {json.dumps(each["option"], sort_keys=True) for each in found["pareto_set"]}
