@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from choicebo.cli import doctor, example, export_import, new, pick, report, status, upgrade
+from choicebo.cli import doctor, example, export_import, new, objective, pick, predict, report, status, upgrade
 
 
 def add_to(app: typer.Typer) -> None:
@@ -13,6 +13,8 @@ def add_to(app: typer.Typer) -> None:
     app.command("example")(example.example)
     app.command("pick")(pick.pick)
     app.command("status")(status.status)
+    app.command("predict")(predict.predict)
+    app.command("objective")(objective.objective)
     app.command("report")(report.report)
     app.command("export")(export_import.export)
     app.command("import")(export_import.import_)

@@ -28,7 +28,9 @@ def report(
 ) -> None:
     """Write what was learned as one HTML page.
 
-    A report that is there already is written anew; any other file is not, without --force. The page holds its pictures, needs nothing else and can be mailed. It shows the Pareto set with probabilities, what
+    A report that is there already is written anew; any other file is not, without --force.
+
+    The page holds its pictures, needs nothing else and can be mailed. It shows the Pareto set with probabilities, what
     drives each hidden objective, answers that are unlike the others, whether the predictions can be trusted, whether to
     stop, and every answer.
 

@@ -52,7 +52,7 @@ class Point:
         return hashlib.sha256(option_key(self.option).encode()).hexdigest()[:12]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class StudyResult:
     """Everything that is known."""
 
@@ -75,6 +75,10 @@ class StudyResult:
     """Answers that came since, or changed, and are being learned."""
     posterior: Posterior | None = None
     numbered: Numbering | None = None
+
+    def __repr__(self) -> str:
+        told = f"{counted(len(self.best), 'best option')} of {len(self.points)}"
+        return f"StudyResult({self.stage}: {told}, latent_dim={self.latent_dim})"
 
     @property
     def best(self) -> tuple[Point, ...]:
