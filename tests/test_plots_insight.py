@@ -112,7 +112,7 @@ def test_parameters_are_ordered_alike_in_every_panel_and_have_their_direction():
     left, right = figure.axes
     assert [tick.get_text() for tick in left.get_yticklabels()] == ["heat", "flour"]
     assert [bar.get_width() for bar in right.patches] == [0.1, 0.7]
-    assert "more" in texts(figure)
+    assert "higher" in texts(figure)
     assert "wheat" in texts(figure)
 
 

@@ -8,6 +8,7 @@ import pytest
 import choicebo as cb
 from choicebo import plots
 from choicebo.errors import InvalidInputError
+from choicebo.insight import numbering
 
 SPACE = cb.Space([cb.Real("size", 0, 10), cb.Categorical("colour $", ["red", "blue"])])
 
@@ -37,6 +38,16 @@ def test_the_map_has_a_panel_for_each_two_objectives_and_every_option_once(laten
         assert [text.get_text() for text in axes.texts] == [str(number + 1) for number in range(best)]
 
 
+def test_the_map_numbers_objectives_as_the_drivers_do_and_writes_their_names():
+    fitted = posterior()
+    figure = plots.pareto_map(fitted, threshold=0.0, space=SPACE, names=["warmth $", ""])
+    (axes,) = figure.axes
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("warmth \\$ →", "hidden objective 2 →")
+    mean = numbering(fitted, SPACE).latent(fitted.options).mean(0)
+    best = int(np.argmax(fitted.pareto_probability(fitted.options)))
+    assert axes.texts[0].xy == pytest.approx(mean[best])
+
+
 def test_the_first_number_is_the_most_probable_option():
     fitted = posterior()
     figure = plots.pareto_map(fitted, threshold=0.0)
@@ -51,7 +62,7 @@ def test_the_parallel_plot_has_a_line_for_each_option_and_an_axis_for_what_varie
     fitted = posterior()
     figure = plots.parallel_options(fitted, SPACE)
     (axes,) = figure.axes
-    assert [label.get_text() for label in axes.get_xticklabels()] == ["size", "colour $"]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["size", "colour \\$"]
     lines = [line for line in axes.lines if len(line.get_xdata()) == 2 and line.get_zorder() >= 1]
     assert len(lines) == len(fitted.options)
     options = SPACE.decode(fitted.options)

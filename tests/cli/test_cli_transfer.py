@@ -32,8 +32,10 @@ def test_tables_go_to_stdout(run, answered):
     assert sum(int(row["kept"]) for row in answers) == 7
     options = list(csv.DictReader(io.StringIO(run("export", answered, "options").stdout)))
     assert {"minutes", "flour", "shown", "kept"} <= set(options[0])
-    pareto = list(csv.DictReader(io.StringIO(run("export", answered, "pareto").stdout)))
-    assert len(pareto) == len(options)
+    every = list(csv.DictReader(io.StringIO(run("export", answered, "probabilities").stdout)))
+    assert len(every) == len(options)
+    best = list(csv.DictReader(io.StringIO(run("export", answered, "pareto").stdout)))
+    assert best == [row for row in every if float(row["probability"]) >= 0.5]
 
 
 def test_the_study_file_of_a_study_creates_another_like_it(run, answered, tmp_path):

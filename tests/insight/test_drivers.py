@@ -8,7 +8,8 @@ from insight_helpers import answers, believing, tastes
 
 import choicebo as cb
 from choicebo.errors import InvalidInputError
-from choicebo.insight import drivers
+from choicebo.insight import drivers, numbering
+from choicebo.insight.numbering import matched_names
 from choicebo.model.alignment import aligned_orders, order_like, reordered
 
 
@@ -28,7 +29,7 @@ def test_the_parameter_that_matters_is_found_with_its_direction(bread_posterior,
     assert first.drivers[0].best == 220
     assert second.drivers[0].best == 5
     assert all(each.relevance < 0.1 for each in (*first.drivers[1:], *second.drivers[1:]))
-    assert "more temperature" in first.sentence
+    assert "higher temperature is better" in first.sentence
     assert first.spread > second.spread
 
 
@@ -96,3 +97,31 @@ def test_alignment_undoes_any_permutation():
 
 def test_a_single_dimension_needs_no_alignment():
     assert aligned_orders(np.zeros((3, 4, 1))).tolist() == [[0], [0], [0]]
+
+
+def test_what_is_best_is_told_in_the_parameters_own_terms():
+    space = cb.Space([cb.Integer("hue", 0, 360, unit="°"), cb.Real("salt", 0, 2, unit="g")])
+    X = np.unique(space.sample(60, seed=0), axis=0)
+    data = answers(X, lambda X: -((X[:, :1] - 0.25) ** 2), 20)
+    hump = believing(data, lambda X: np.column_stack([-20 * (X[:, 0] - 0.25) ** 2, 5 * X[:, 1]]), spread=0.2)
+    told = [objective.drivers[0].told for objective in drivers(hump, space)]
+    assert sorted(told) == ["higher salt is better", "hue around 91° is best"]
+    (named,) = (dataclasses.replace(each, name="warmth") for each in drivers(hump, space)[:1])
+    assert named.sentence.startswith("Warmth: hue around 91° is best (")
+
+
+def test_a_peak_near_one_end_is_no_direction():
+    X = np.random.default_rng(0).random((40, 1))
+    data = answers(X, lambda X: X, 20)
+    (objective,) = drivers(believing(data, lambda X: -20 * (X[:, :1] - 0.3) ** 2, spread=0.2))
+    assert objective.drivers[0].direction == "mixed"
+
+
+def test_a_name_follows_its_objective_and_is_dropped_where_nothing_is_like_it(bread_posterior, bread_data, bread):
+    earlier = numbering(bread_posterior, bread)
+    X = bread_data.X
+    pattern = earlier.latent(X).mean(0)[:, 1]
+    later = numbering(believing(bread_data, lambda X: tastes(X)[:, ::-1] * [3.0, 0.5]), bread)
+    assert matched_names(later.latent(X).mean(0), [pattern], ["quickness"]) == ["quickness", ""]
+    assert matched_names(later.latent(X).mean(0), [-pattern], ["quickness"]) == ["", ""]
+    assert matched_names(later.latent(X).mean(0), [], []) == ["", ""]

@@ -97,12 +97,17 @@ def test_options_that_cannot_be_shown_so_say_why(make, message):
         make()
 
 
-def test_names_of_objectives_are_short_texts():
+def test_names_of_objectives_are_short_texts_with_a_pattern():
     def named(names):
-        return StudyDefinition.of({"name": "bread", "space": SPACE, "objective_names": names}).objective_names
+        return define(objective_names=names).objective_names
 
-    assert named([" warmth ", ""]) == ("warmth", "")
-    assert named(["", ""]) is named(None) is None
-    for wrong in ("warmth", [3], ["x" * 100], ["a\nb"]):
+    def pattern(name, values=(1.0, 2.0)):
+        return [{"name": name, "options": [{"a": 0.1}, {"a": 0.2}], "values": values}]
+
+    study = define(objective_names=pattern(" warmth "))
+    assert [(each.name, each.values) for each in study.objective_names] == [("warmth", (1.0, 2.0))]
+    assert StudyDefinition.of(json.loads(json.dumps(study.to_dict()))) == study
+    assert named([]) is named(None) is None
+    for wrong in ("warmth", [3], pattern("x" * 100), pattern("a\nb"), pattern("a", (1.0,)), pattern("a", (1, "nan"))):
         with pytest.raises(StudyError, match="objective"):
             named(wrong)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import itertools
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -20,14 +19,14 @@ import choicebo as cb
 from choicebo import insight
 from choicebo.model.posterior import Posterior
 from choicebo.optimizer import situation as compute
-from choicebo.study import Study, posterior_store
+from choicebo.study import Point, Study, StudyResult, posterior_store
 from choicebo.study.definition import Show
-from choicebo.web import charts, study_progress
+from choicebo.study.result import build_result
+from choicebo.web import study_progress
 from choicebo.web.app import create_app
 from choicebo.web.pages.result import worth_a_card
 from choicebo.web.server_settings import ServerSettings
 from choicebo.web.study_progress import Progress
-from choicebo.web.study_result import Point, Result, build_result
 
 from .web_helpers import Browser, bread
 
@@ -245,29 +244,6 @@ def test_close_behind_is_only_what_is_close() -> None:
     assert len(worth_a_card([point(0.6)] * 40)) == 12
 
 
-@pytest.mark.parametrize("parameters", [1, 2, 12])
-def test_a_chart_of_few_parameters_is_not_blown_up(parameters: int) -> None:
-    space = cb.Space([cb.Real(f"p{n}", 0, 1) for n in range(parameters)])
-    points = [
-        Point({f"p{n}": value for n in range(parameters)}, 0.6, optimal=True, mean=(0.0,), lower=(0.0,), upper=(0.0,))
-        for value in (0.2, 0.8)
-    ]
-    chart = charts.parallel(space, points)
-    assert 800 < chart.width < 1600
-    assert chart.axes[-1].x < chart.width
-
-
-def test_the_numbers_of_close_options_do_not_cover_each_other() -> None:
-    space = cb.Space([cb.Real("p", 0, 1), cb.Real("q", 0, 1)])
-    points = [
-        Point({"p": 0.5, "q": 0.1 * n}, 0.6, optimal=True, mean=(1.0, 0.01 * n), lower=(0.0, -1.0), upper=(2.0, 1.0))
-        for n in range(4)
-    ]
-    for chart in (charts.parallel(space, points), *charts.scatters(space, points)):
-        heights = sorted(item.name_at[1] for item in chart.items)
-        assert min(b - a for a, b in itertools.pairwise(heights)) >= 14
-
-
 @pytest.fixture(scope="module")
 def learned(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     """A study with a real model: the one fit of these tests."""
@@ -284,7 +260,7 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     with ThreadPoolExecutor(1) as pool, TestClient(create_app(ServerSettings(url), pool), "http://127.0.0.1") as client:
         browser = Browser(client, url)
         for _ in range(120):
-            if "Working it out" not in browser.client.get("/study/bread/result").text:
+            if "Preliminary" not in browser.client.get("/study/bread/result").text:
                 break
             browser.client.get("/study/bread/result/events")
         yield browser
@@ -297,6 +273,71 @@ def test_the_result_shows_the_best_options_and_charts_that_can_be_read_without_s
     assert page.count('class="item" tabindex="0" role="img" aria-label="Best option') >= 2
     assert "As a table" in page
     assert "<polygon" in page
+
+
+def test_two_options_are_compared_side_by_side(learned: Browser) -> None:
+    one, other = (point.key for point in build_result(learned.study).points[:2])
+    part = learned.client.get("/study/bread/result/compare", params={"option": [one, other]}).text
+    assert part.count('class="side"') == 2
+    assert "sweet" in part
+    page = learned.client.get("/study/bread/result", params={"option": [one, other]}).text
+    assert page.count('class="side"') == page.count(" checked>") == 2
+    for keys in ([one], [one, "nothing"], []):
+        assert 'class="side"' not in learned.client.get("/study/bread/result/compare", params={"option": keys}).text
+
+
+def test_an_option_is_tried_and_a_wrong_one_is_told_why(learned: Browser) -> None:
+    best = build_result(learned.study).best[0]
+    values = {"try-0": str(best.option["sweet"]), "try-1": str(best.option["salt"])}
+    part = learned.client.get("/study/bread/result/try", params=values).text
+    assert "you have seen this one" in part
+    assert "likely that none of the options shown so far beats it" in part
+    page = learned.client.get("/study/bread/result", params={"try-0": "0.25", "try-1": "0.75"}).text
+    assert 'name="try-0" min="0" max="1" step="0.005" value="0.25"' in page
+    assert "likely that none of the options shown so far beats it" in page
+    for wrong in ({"try-0": "9", "try-1": "0"}, {"try-0": "much", "try-1": "0"}, {"try-0": "0.5"}):
+        said = learned.client.get("/study/bread/result/try", params=wrong)
+        assert (said.status_code, 'class="gentle"' in said.text) == (200, True)
+
+
+def test_the_api_predicts_options(learned: Browser) -> None:
+    options = [{"sweet": 0.9, "salt": 0.9}, {"sweet": 0.1, "salt": 0.0}]
+    found = learned.client.post("/api/v1/studies/bread/predict", params={"wait": 30}, json={"options": options}).json()
+    assert [each["option"] for each in found] == options
+    own = learned.study.predict(options)
+    assert [each["probability"] for each in found] == pytest.approx([each.probability for each in own])
+    wrong = learned.client.post("/api/v1/studies/bread/predict", params={"wait": 30}, json={"options": [{"sweet": 7}]})
+    assert wrong.status_code == 400
+
+
+def test_a_hidden_objective_is_named_on_the_page_and_in_the_api(learned: Browser) -> None:
+    learned.get("/study/bread/result")
+    form = {"form_token": learned.field("form_token"), "number": 2, "name": "warmth <3"}
+    said = learned.client.post("/study/bread/result/name", data=form, follow_redirects=False)
+    assert said.headers["location"] == "/study/bread/result#objective-2"
+    page = learned.client.get("/study/bread/result").text
+    assert "<h3>Warmth &lt;3</h3>" in page
+    assert "warmth &lt;3 →" in page
+    assert "warmth &lt;3" in learned.client.get("/study/bread/download/report.html").text.lower()
+    found = learned.client.get("/api/v1/studies/bread/result", params={"wait": 30}).json()
+    assert found["names"] == ["", "warmth <3"]
+    cleared = learned.client.post("/api/v1/studies/bread/objectives/2", json={"name": ""})
+    assert cleared.json() == {"number": 2, "name": ""}
+    assert learned.study.objective_names == ()
+    assert learned.client.post("/api/v1/studies/bread/objectives/3", json={"name": "x"}).status_code == 400
+
+
+def test_the_best_option_not_shown_is_on_the_page_and_in_the_api(learned: Browser) -> None:
+    assert "Best one not shown yet" in learned.client.get("/study/bread/result").text
+    found = learned.client.get("/api/v1/studies/bread/result", params={"wait": 30}).json()
+    own = learned.study.best_unseen()
+    assert own is not None
+    assert found["unseen"] == {"option": own.option, "probability": own.probability}
+
+
+def test_the_download_of_the_best_holds_no_others(learned: Browser) -> None:
+    lines = learned.client.get("/study/bread/download/pareto.csv").text.splitlines()
+    assert len(lines) - 1 == len(build_result(learned.study).best)
 
 
 def test_the_api_gives_the_same_result(learned: Browser) -> None:
@@ -370,7 +411,7 @@ def test_a_new_answer_makes_a_new_result(learned: Browser) -> None:
     after = answers()
     study.restore(last)
     assert (before, after, answers()) == (7, 6, 7)
-    assert "From 7 answers" in learned.client.get("/study/bread/result").text
+    assert "From the model of 7 answers" in learned.client.get("/study/bread/result").text
 
 
 def test_the_report_is_one_page_that_needs_nothing_else(learned: Browser) -> None:
@@ -389,8 +430,8 @@ def test_what_is_known_from_one_rater_is_not_shown_as_that_of_another(
     for rater in ("owner", "Ann"):
         study.tell(study.ask(rater), [0], rater=rater)
 
-    def build(_: Study, rater: str | None) -> Result:
-        return Result(7 if rater == "Ann" else 3, None, f"as {rater}", (), (), None, ())
+    def build(_: Study, rater: str | None) -> StudyResult:
+        return StudyResult(7 if rater == "Ann" else 3)
 
     monkeypatch.setattr("choicebo.web.server.build_result", build)
     assert browser.client.get("/api/v1/studies/bread/result", params={"wait": 9}).json()["answers"] == 3

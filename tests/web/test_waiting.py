@@ -116,3 +116,32 @@ def test_many_raters_who_wait_for_the_model_hold_no_thread(
     asked = [server.scheduler.begin_question(shared, name) for name in names]
     assert {future.result(timeout=60).strategy for future in asked} == {"stand-in"}
     assert time.monotonic() - begun < 6  # and not one after the other
+
+
+def test_nobody_waits_for_a_result(stopped: Browser, pool: StoppedPool) -> None:
+    study, owner = stopped.study, bearer(TOKEN)
+    study.add([{"minutes": 7, "flour": "rye"}, {"minutes": 9, "flour": "rye"}], [0])
+    stopped.get("/enter")
+    stopped.post("/enter", {"token": TOKEN})
+    page = stopped.client.get("/study/bread/result").text
+    assert "Preliminary, from counts of 1 answer; the model is being learned" in page
+    assert "<b>1 of 1</b> <span>times kept</span>" in page
+    assert 'data-thinking="/study/bread/result/events"' in page
+    told = stopped.client.get("/api/v1/studies/bread/result", headers=owner)
+    assert (told.status_code, told.json()["thinking"]) == (202, True)
+    assert told.json()["preliminary"]["pareto_set"] == [{"option": {"minutes": 7, "flour": "rye"}, "probability": 1.0}]
+    options = {"options": [{"minutes": 7, "flour": "rye"}]}
+    assert stopped.client.post("/api/v1/studies/bread/predict", headers=owner, json=options).status_code == 202
+
+
+def test_while_new_answers_are_learned_the_result_before_them_is_shown(stopped: Browser, pool: StoppedPool) -> None:
+    study = stopped.study
+    pool.go.set()
+    stopped.get("/enter")
+    stopped.post("/enter", {"token": TOKEN})
+    study.add([{"minutes": 7, "flour": "rye"}, {"minutes": 9, "flour": "rye"}], [0])
+    stopped.client.get("/study/bread/result/events")
+    assert "From the model of 1 answer about" in stopped.client.get("/study/bread/result").text
+    pool.go.clear()
+    study.add([{"minutes": 8, "flour": "rye"}, {"minutes": 9, "flour": "wheat"}], [0])
+    assert "from the model of 1 answer; 1 newer is being learned" in stopped.client.get("/study/bread/result").text

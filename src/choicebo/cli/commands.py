@@ -4,7 +4,20 @@ from __future__ import annotations
 
 import typer
 
-from choicebo.cli import doctor, example, export_import, history, manage, new, pick, report, status, upgrade
+from choicebo.cli import (
+    doctor,
+    example,
+    export_import,
+    history,
+    manage,
+    new,
+    objective,
+    pick,
+    predict,
+    report,
+    status,
+    upgrade,
+)
 
 
 def add_to(app: typer.Typer) -> None:
@@ -13,6 +26,8 @@ def add_to(app: typer.Typer) -> None:
     app.command("example")(example.example)
     app.command("pick")(pick.pick)
     app.command("status")(status.status)
+    app.command("predict")(predict.predict)
+    app.command("objective")(objective.objective)
     app.command("report")(report.report)
     app.command("history")(history.history)
     app.command("retract")(history.retract)

@@ -27,6 +27,7 @@ class What(enum.StrEnum):
     options = "options"
     answers = "answers"
     pareto = "pareto"
+    probabilities = "probabilities"
     choices = "choices"
     file = "file"
 
@@ -55,7 +56,8 @@ def export(
       study     everything, as JSON that "choicebo import" reads back
       options   every option shown, how often, and how often kept (CSV)
       answers   every answer, option by option, with who, when and how long (CSV)
-      pareto    every option with the probability that no other one beats it (CSV; fits the model if need be)
+      pareto    the options that probably no other one beats, with that probability (CSV; fits the model if need be)
+      probabilities   the same for every option shown
       choices   the answers as data for the Python library: ChoiceData as JSON
       file      the study file (TOML) to create such a study anew, without its answers
 
@@ -140,7 +142,7 @@ def _text(study: Study, what: What) -> str:
             from choicebo.study.study_file import dumps
 
             return dumps(study.definition)
-        case What.pareto:
+        case What.pareto | What.probabilities:
             with waiting("Fitting the model") as progress:
                 study.posterior(progress=progress)
     return study.export_csv(what.value)  # type: ignore[arg-type]

@@ -12,6 +12,9 @@ from choicebo.cli.waiting import waiting
 from choicebo.errors import InvalidInputError
 from choicebo.presentation import output
 
+_HEAD = 4000
+"""Characters in which a report says what it is."""
+
 
 def report(
     study: arguments.Address,
@@ -24,6 +27,8 @@ def report(
     force: arguments.Force = False,
 ) -> None:
     """Write what was learned as one HTML page.
+
+    A report that is there already is written anew; any other file is not, without --force.
 
     The page holds its pictures, needs nothing else and can be mailed. It shows the Pareto set with probabilities, what
     drives each hidden objective, answers that are unlike the others, whether the predictions can be trusted, whether to
@@ -38,7 +43,7 @@ def report(
 
     with Study.open(study, name) as opened:
         path = out or Path(f"{opened.name}-report.html")
-        arguments.require_new(path, force)
+        arguments.require_new(path, force or _is_report(path))
         if not opened.count_answers(rater):
             raise InvalidInputError(
                 "There are no answers yet, so there is nothing to report: choicebo pick takes some."
@@ -49,3 +54,15 @@ def report(
             page = report_page(opened, rater, progress)
     path.write_text(page, encoding="utf-8")
     output.say(f"Wrote {path}")
+
+
+def _is_report(path: Path) -> bool:
+    """Whether a file is a report that this command wrote."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            head = file.read(_HEAD)
+    except (OSError, UnicodeDecodeError):
+        return False
+    return head.startswith("<!doctype html>") and (
+        'content="choicebo report"' in head or "choicebo report</title>" in head
+    )

@@ -62,8 +62,10 @@ def show(study: Study, found: Status) -> None:
     console.print(_counts(found))
     if found.latent_dim is not None:
         console.print(_objectives(found), markup=False, highlight=False)
-    for problem in found.diagnostics:
-        output.warn(problem)
+    for sentence in found.objectives:
+        console.print(f"  {sentence}", markup=False, highlight=False)
+    if found.trust:
+        output.warn(found.trust)
     if found.pareto_set:
         console.print(f"Options that probably no other one beats: {len(found.pareto_set)}", style="bold")
         console.print(_pareto_table(study, found.pareto_set, console))

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from choicebo.insight.calibration import Calibration, calibration
 from choicebo.insight.drivers import Driver, Objective, drivers
+from choicebo.insight.numbering import Numbering, numbering
 from choicebo.insight.stopping import StopAdvice, stop_advice
 from choicebo.insight.surprise import Surprise, surprises
 
 __all__ = [
     "Calibration",
     "Driver",
+    "Numbering",
     "Objective",
     "StopAdvice",
     "Surprise",
     "calibration",
     "drivers",
+    "numbering",
     "stop_advice",
     "surprises",
 ]

@@ -10,21 +10,20 @@ from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
 from choicebo.errors import InvalidInputError
-from choicebo.formatting import as_given, percent
+from choicebo.formatting import as_given, percent, value_text
 from choicebo.insight.held_out import require_posterior
-from choicebo.model.alignment import aligned_orders, order_like, reordered
+from choicebo.insight.numbering import Numbering, samples
 from choicebo.model.covariance import covariance
 from choicebo.model.posterior import Posterior
 from choicebo.space import Catalogue, Column, Searchable
+from choicebo.space.points import rows_in
 from choicebo.space.values import as_generator
 
 Array = NDArray[np.float64]
 
-_BACKGROUND = 32
-"""Points over which an effect is averaged, in each of two independent samples."""
-_SURVEY = 512
-"""Points that tell how often each value of a parameter occurs in the space."""
 _GRID = 9
+_TURNS = 12
+"""Of a parameter that goes round."""
 _STEPS = 64
 """To so many parts of its range exactly the reach of a continuous parameter is found."""
 _MOST_CATEGORIES = 16
@@ -32,6 +31,11 @@ _MOST_CATEGORIES = 16
 _MATTERS = 0.05
 """Parameters that explain less of an objective are not mentioned."""
 _SURE = 0.9
+"""Share of the draws that must agree on a direction before it is told."""
+_CLEAR = 0.75
+"""Share of the draws that must put the best value above each other category, or above the ends of the range."""
+_MONOTONE = 0.92
+"""A curve has a direction if its ends differ by this share of its whole range."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -47,7 +51,7 @@ class Driver:
     lengthscale_relevance: float
     """From the length-scale: the share of variance that is lost on the way across the parameter's whole range, 0 to 1."""
     direction: str
-    """``"more"``, ``"less"``, ``"mixed"`` (a best value inside or no clear direction), or ``"category"``."""
+    """``"more"``, ``"less"``, ``"mixed"`` (a best value inside, or no clear direction), or ``"category"``."""
     best: Any
     """The value at which the effect is highest."""
     values: tuple[Any, ...]
@@ -56,6 +60,25 @@ class Driver:
     """(values,): mean of the objective with the parameter at each value, the others as they come (partial dependence)."""
     effect_lower: Array
     effect_upper: Array
+    unit: str = ""
+    clear: bool = True
+    """Whether most draws agree that the best value is better than the ends of the range, or than the other categories; of what
+    goes round, than the opposite value."""
+
+    @property
+    def told(self) -> str:
+        """What is best, in words: ``hue around 45° is best``."""
+        best = f"{self.best:.3g}" if isinstance(self.best, float) else value_text(self.best)
+        best += self.unit if self.unit == "°" else f" {self.unit}" if self.unit else ""
+        if self.direction in ("more", "less"):
+            return f"{'higher' if self.direction == 'more' else 'lower'} {self.parameter} is better"
+        if not self.clear:
+            return f"{self.parameter} matters, but its best value is not clear yet"
+        return (
+            f"{self.parameter} {best} is best"
+            if self.direction == "category"
+            else f"{self.parameter} around {best} is best"
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,7 +92,25 @@ class Objective:
     spread: float
     """How much it varies over the space, in units of the noise of an answer."""
     drivers: tuple[Driver, ...]
-    sentence: str
+    name: str = ""
+    """What a person called it; empty if nobody did."""
+
+    @property
+    def main_drivers(self) -> tuple[Driver, ...]:
+        """The parameters that matter; never none."""
+        return tuple(each for each in self.drivers if each.relevance >= _MATTERS) or self.drivers[:1]
+
+    @property
+    def title(self) -> str:
+        """Its name, or its number."""
+        return self.name or f"hidden objective {self.number}"
+
+    @property
+    def sentence(self) -> str:
+        """What drives it, in words."""
+        told = [f"{each.told} ({percent(each.relevance)} of it)" for each in self.drivers if each.relevance >= _MATTERS]
+        title = self.title[:1].upper() + self.title[1:]
+        return f"{title}: {'; '.join(told[:3]) or 'no single parameter drives it clearly'}."
 
 
 def drivers(
@@ -96,86 +137,37 @@ def drivers(
         raise InvalidInputError(
             f"the space has {len(columns)} columns, the model learned from {posterior.options.shape[1]}"
         )
-    survey, *halves = _samples(space, len(columns), seed)
+    if like is not None and like.options.shape[1] != len(columns):
+        raise InvalidInputError(f"like learned from {like.options.shape[1]} inputs, this model from {len(columns)}")
+    survey, *halves = samples(space, len(columns), seed)
     background = np.concatenate(halves)
-    latent = posterior.sample(background, draws=draws, seed=seed)
-    orders = aligned_orders(latent)
-    aligned = reordered(latent, orders)
-    mean = aligned.mean(0)
-    if like is not None:
-        if like.options.shape[1] != len(columns):
-            raise InvalidInputError(f"like learned from {like.options.shape[1]} inputs, this model from {len(columns)}")
-        first = order_like(mean, _numbered_mean(like, background, draws, seed))
-    else:
-        first = np.argsort(-mean.var(0), kind="stable")
-    orders, aligned = orders[:, first], aligned[..., first]
-    parts: list[list[Driver]] = [[] for _ in first]
+    numbered = Numbering.of(posterior, halves, like, draws, seed)
+    dims, spreads = numbered.dims, numbered.latent(background).mean(0).std(0)
+    units = _units(space)
+    parts: list[list[Driver]] = [[] for _ in dims]
     for parameter in dict.fromkeys(column.parameter for column in columns):
         mine = [at for at, column in enumerate(columns) if column.parameter == parameter]
         scale = _scale(columns[mine[0]], survey[:, mine])
         points = _moved(background, mine, scale.settings)
-        latent = posterior.sample(points.reshape(-1, len(columns)), draws=draws, seed=seed)
-        effects = reordered(latent, orders).reshape(draws, *points.shape[:2], -1)
+        effects = numbered.latent(points.reshape(-1, len(columns))).reshape(draws, *points.shape[:2], -1)
         curves, shares = effects.mean(2), sobol_indices(effects, len(halves[0]), scale.basis)
         values = _values(space, parameter, points[:, 0], scale)
+        column, unit = columns[mine[0]], units.get(parameter, "")
+        circular = len(mine) == 2 and column.kind != "onehot"
         for number, found in enumerate(parts):
-            owner = int(np.bincount(orders[:, number]).argmax())
-            length = _lengthscale_relevance(posterior, owner, mine)
-            column = columns[mine[0]]
-            found.append(_driver(parameter, column, values, curves[..., number], shares[:, number], length))
-    return [
-        _objective(
-            number, int(np.bincount(orders[:, number]).argmax()), float(aligned[..., number].mean(0).std()), found
-        )
-        for number, found in enumerate(parts)
-    ]
+            length = _lengthscale_relevance(posterior, dims[number], mine)
+            found.append(
+                _driver(parameter, unit, column, circular, values, curves[..., number], shares[:, number], length)
+            )
+    return [_objective(number, dims[number], float(spreads[number]), found) for number, found in enumerate(parts)]
+
+
+def _units(space: Searchable | None) -> dict[str, str]:
+    return {each.name: getattr(each, "unit", "") for each in getattr(space, "parameters", ())}
 
 
 def _plain_columns(dim: int) -> tuple[Column, ...]:
     return tuple(Column(f"x{d}", f"x{d}", "continuous") for d in range(dim))
-
-
-def _samples(space: Searchable | None, dim: int, seed: int) -> list[Array]:
-    """A survey of the space and two samples to average over, independent of each other; all of a small space each time."""
-    if isinstance(space, Catalogue):
-        rng = np.random.default_rng(seed)
-        return [space.X, _some_rows(space.X, _BACKGROUND, rng), _some_rows(space.X, _BACKGROUND, rng)]
-    seeds = [int(each) for each in np.random.SeedSequence(seed).generate_state(3)]
-    sizes = zip((_SURVEY, _BACKGROUND, _BACKGROUND), seeds, strict=True)
-    if space is not None:
-        return [np.unique(space.sobol(count, seed=each), axis=0) for count, each in sizes]
-    from scipy.stats import qmc
-
-    return [np.asarray(qmc.Sobol(dim, seed=each).random(count)) for count, each in sizes]
-
-
-def _some_rows(points: Array, count: int, rng: np.random.Generator) -> Array:
-    """``count`` rows, each as probable as any other, from different parts of the points; all of them if there are no more.
-
-    The space-filling order of a catalogue would not do: it prefers rows that have few others beside them.
-    """
-    if len(points) <= count:
-        return points
-    order = _near_together(points, rng.permutation(len(points)), len(points) / count)
-    steps = ((rng.random() + np.arange(count)) * len(points) / count).astype(int)
-    return np.asarray(points[order[steps]])
-
-
-def _near_together(points: Array, rows: NDArray[np.intp], size: float) -> NDArray[np.intp]:
-    """The rows in an order of halves, split where they differ most, and halves of those, down to ``size`` rows."""
-    if len(rows) <= size:
-        return rows
-    values = points[rows]
-    rows = rows[np.argsort(values[:, values.var(0).argmax()], kind="stable")]
-    middle = len(rows) // 2
-    return np.concatenate([_near_together(points, part, size) for part in (rows[:middle], rows[middle:])])
-
-
-def _numbered_mean(posterior: Posterior, background: Array, draws: int, seed: int) -> Array:
-    """(points, n_e): mean functions of an earlier posterior as :func:`drivers` would number them."""
-    latent = posterior.sample(background, draws=draws, seed=seed)
-    mean = reordered(latent, aligned_orders(latent)).mean(0)
-    return np.asarray(mean[:, np.argsort(-mean.var(0), kind="stable")])
 
 
 class _Scale(NamedTuple):
@@ -189,6 +181,8 @@ class _Scale(NamedTuple):
 
 def _scale(column: Column, survey: Array) -> _Scale:
     """The settings of a parameter whose columns are ``survey: (points, width)`` over the space."""
+    if survey.shape[1] == 2 and column.kind != "onehot":
+        return _circular_scale(survey)
     if column.kind == "continuous":
         # A constraint may leave a part of the range out of reach; the ends of a whole range are never sampled exactly.
         low = min(np.floor(_STEPS * survey.min()), _STEPS - 1)
@@ -206,6 +200,15 @@ def _scale(column: Column, survey: Array) -> _Scale:
     return _Scale(settings, np.stack(basis, axis=1))
 
 
+def _circular_scale(survey: Array) -> _Scale:
+    """The settings of a parameter that goes round: its two columns ``survey: (points, 2)`` are places on a circle."""
+    turns = np.arange(_TURNS) / _TURNS
+    circle = 0.5 + 0.5 * np.column_stack([np.cos(2 * np.pi * turns), np.sin(2 * np.pi * turns)])
+    place = np.arctan2(survey[:, 1] - 0.5, survey[:, 0] - 0.5) / (2 * np.pi)
+    basis = [np.interp(place, turns, unit, period=1.0) for unit in np.eye(_TURNS)]
+    return _Scale(circle, np.stack(basis, axis=1))
+
+
 def _moved(background: Array, mine: list[int], settings: Array) -> Array:
     """(values, background, dim): the background with one parameter moved to each of its settings."""
     points = np.repeat(background[None], len(settings), axis=0)
@@ -217,6 +220,10 @@ def _values(space: Searchable | None, parameter: str, points: Array, scale: _Sca
     """What the settings are called; ``points: (values, dim)`` have them."""
     if space is None:
         return tuple(float(value) for value in scale.settings[:, 0])
+    if isinstance(space, Catalogue):
+        # The row nearest to a point may have another value of the parameter: a row that has this one says what it is.
+        mine = [at for at, column in enumerate(space.columns) if column.parameter == parameter]
+        return tuple(space.rows[row][parameter] for row in rows_in(space.X[:, mine], scale.settings))
     return tuple(option[parameter] for option in space.decode(points))
 
 
@@ -259,7 +266,14 @@ def _lengthscale_relevance(posterior: Posterior, dimension: int, mine: list[int]
 
 
 def _driver(
-    parameter: str, column: Column, values: tuple[Any, ...], curves: Array, shares: Array, length: float
+    parameter: str,
+    unit: str,
+    column: Column,
+    circular: bool,
+    values: tuple[Any, ...],
+    curves: Array,
+    shares: Array,
+    length: float,
 ) -> Driver:
     centred = curves - curves.mean(1, keepdims=True)
     mean = centred.mean(0)
@@ -267,29 +281,38 @@ def _driver(
     # Single draws may leave the range by sampling error, which cancels in their mean: only what is told is cut off.
     relevance = float(np.clip(shares.mean(), 0.0, 1.0))
     low, high = np.clip(np.quantile(shares, [0.025, 0.975]), 0.0, 1.0)
+    is_category = column.kind == "onehot" or isinstance(values[0], str | bool)
+    best = int(mean.argmax())
+    if is_category:
+        others = np.arange(len(values))
+    elif circular:
+        others = np.array([(best + len(values) // 2) % len(values)])
+    else:
+        others = np.array([0, len(values) - 1])
+    above = centred[:, [best]] > centred[:, others[others != best]]
     return Driver(
         parameter=parameter,
         relevance=relevance,
         lower=min(float(low), relevance),
         upper=max(float(high), relevance),
         lengthscale_relevance=length,
-        direction="category" if column.kind == "onehot" or isinstance(values[0], str) else _direction(centred),
-        best=values[int(mean.argmax())],
+        direction="category" if is_category else "mixed" if circular else _direction(centred),
+        best=values[best],
         values=values,
         effect=mean,
         effect_lower=lower,
         effect_upper=upper,
+        unit=unit,
+        clear=bool((above.mean(0) >= _CLEAR).all()),
     )
 
 
 def _direction(curves: Array) -> str:
-    """Whether the curves (draws, values) rise or fall; both must hold for the mean curve's shape and for most draws."""
+    """Whether the curves (draws, values) rise or fall; it must hold for the mean curve's shape and for most draws."""
     place = np.linspace(-1.0, 1.0, curves.shape[1])
-    slopes = curves @ place
     mean = curves.mean(0)
-    size = np.sqrt((mean**2).sum() * (place**2).sum())
-    monotone = abs(float(mean @ place)) > 0.7 * size
-    rising = float((slopes > 0).mean())
+    monotone = abs(float(mean[-1] - mean[0])) >= _MONOTONE * float(np.ptp(mean))
+    rising = float((curves @ place > 0).mean())
     if not monotone or max(rising, 1.0 - rising) < _SURE:
         return "mixed"
     return "more" if rising > 0.5 else "less"
@@ -297,18 +320,4 @@ def _direction(curves: Array) -> str:
 
 def _objective(number: int, latent_dim: int, spread: float, found: list[Driver]) -> Objective:
     ranked = tuple(sorted(found, key=lambda each: -each.relevance))
-    told = [_told(each) for each in ranked if each.relevance >= _MATTERS][:3]
-    name = f"Hidden objective {number + 1}"
-    sentence = f"{name} likes {', '.join(told)}." if told else f"{name} depends on no single parameter clearly."
-    return Objective(number + 1, latent_dim, spread, ranked, sentence)
-
-
-def _told(driver: Driver) -> str:
-    best = f"{driver.best:.3g}" if isinstance(driver.best, float) else str(driver.best)
-    shape = {
-        "more": f"more {driver.parameter}",
-        "less": f"less {driver.parameter}",
-        "mixed": f"{driver.parameter} around {best}",
-        "category": f"{driver.parameter} {best}",
-    }[driver.direction]
-    return f"{shape} ({percent(driver.relevance)})"
+    return Objective(number + 1, latent_dim, spread, ranked)

@@ -20,6 +20,10 @@ T = TypeVar("T")
 _REMEMBERED = 8
 """Models, looks and questions of so many situations are remembered: of several raters, or of the last answers."""
 
+_LOOK_BACK = 12
+"""So many answers back an earlier model is looked for."""
+_MOST_DIMS = 4
+
 
 class PosteriorStore(Protocol):
     """Where fitted models last."""
@@ -139,6 +143,17 @@ class Computations:
             if found is not None:
                 self._posteriors.put(key, found)
         return found
+
+    def earlier(self, situation: Situation) -> Posterior | None:
+        """The latest known model of the first of these answers, but not of all of them; None if none is. Never computes."""
+        dims = dict.fromkeys((situation.latent_dim, *range(1, _MOST_DIMS + 1)))
+        for answers in range(situation.n_answers - 1, max(situation.n_answers - _LOOK_BACK, 0), -1):
+            beginning = situation.first(answers).fingerprint
+            for key in ((beginning, dim) for dim in dims):
+                found = self._posteriors.get(key) or (self._store.load(key) if self._store is not None else None)
+                if found is not None:
+                    return found
+        return None
 
     def is_known(self, situation: Situation) -> bool:
         """Whether the model of the answers was fitted already, with the look that counts now."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from choicebo.choices import ChoiceData
+from choicebo.choices.positions import items
 from choicebo.errors import AlreadyAnsweredError, InvalidInputError
 from choicebo.formatting import as_given, counted, rounded
 from choicebo.history import Event, Look, Question, State, Steering, rules, steering
@@ -21,6 +22,7 @@ from choicebo.optimizer.computations import Computations
 from choicebo.optimizer.settings import LEAST_DIFFERENCE, NEW_PER_QUERY, Settings
 from choicebo.optimizer.situation import Situation
 from choicebo.optimizer.steered import wished_part
+from choicebo.optimizer.unseen import best_unseen, unbeaten_probability
 from choicebo.space import Option, Searchable
 from choicebo.space.values import as_flag
 
@@ -289,6 +291,26 @@ class ChoiceOptimizer:
         options = self.space.decode(posterior.options[best])
         return [ParetoOption(o, float(p)) for o, p in zip(options, probability[best], strict=True)]
 
+    def predict(self, options: Sequence[Any], *, progress: ProgressCallback | None = None) -> list[ParetoOption]:
+        """How probable it is that none of the options seen so far beats each of these, which need not have been shown.
+
+        Each is taken by itself, in the order given.
+
+        Raises:
+            InvalidInputError: Nothing was answered yet.
+            SpaceError: One of them is no option of the space.
+        """
+        posterior = self.posterior(progress=progress)
+        if posterior is None:
+            raise InvalidInputError("there are no answers yet, so there is nothing to predict from")
+        return predict(posterior, self.space, options)
+
+    def best_unseen(self, *, progress: ProgressCallback | None = None) -> ParetoOption | None:
+        """The option not shown yet that is most probably beaten by none of those seen; None if there is none."""
+        posterior = self.posterior(progress=progress)
+        found = None if posterior is None else best_unseen(posterior, self.space, self.situation.seen)
+        return None if found is None else ParetoOption(self.space.decode(found[0][None])[0], found[1])
+
     # ---- saved and restored
 
     def to_dict(self) -> dict[str, Any]:
@@ -299,3 +321,12 @@ class ChoiceOptimizer:
     def from_dict(cls, given: Mapping[str, Any]) -> ChoiceOptimizer:
         """The optimiser that :meth:`to_dict` described; it asks the same next question."""
         return cls.of(record.from_dict(given))
+
+
+def predict(posterior: Posterior, space: Searchable, options: Sequence[Any]) -> list[ParetoOption]:
+    """How probable it is that none of the options answered about beats each of these, taken by itself."""
+    known = [space.validate(option) for option in items(options, "options", "a list of options")]
+    if not known:
+        return []
+    probability = unbeaten_probability(posterior, space.encode(known))
+    return [ParetoOption(option, float(share)) for option, share in zip(known, probability, strict=True)]

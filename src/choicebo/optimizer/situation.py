@@ -131,7 +131,7 @@ class Situation:
         """All answers as data for a model; None while there are none."""
         return self._gathered(len(self.choices)) if self.choices else None
 
-    def _first(self, answers: int) -> ChoiceData:
+    def first(self, answers: int) -> ChoiceData:
         """The first so many answers as data for a model."""
         if self.data is not None and answers == self.n_answers:
             return self.data
@@ -192,11 +192,11 @@ class Situation:
 
     def look_key(self, answers: int) -> tuple[str, int]:
         """Tells apart looks that may find different things."""
-        return self._first(answers).fingerprint, self.latent_dim
+        return self.first(answers).fingerprint, self.latent_dim
 
     def look(self, answers: int, known: Posterior | None = None, progress: ProgressCallback | None = None) -> Look:
         """What the first ``answers`` answers say about the number of latent dimensions; ``known`` may be their model."""
-        data = self._first(answers)
+        data = self.first(answers)
         same = known is not None and (known.data.fingerprint, known.latent_dim) == (data.fingerprint, self.latent_dim)
         return looks.look(
             data, self.latent_dim, self.model, self.settings.seed, known if same else None, progress=progress

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from choicebo.insight import Calibration, Driver, Objective, Surprise
+    from choicebo.model.dimension import DimensionSelection
 
 _QUIET = "0.62"
-_ARROWS = {"more": "more", "less": "less", "mixed": "best inside", "category": ""}
 
 
 def dimension_scores(selection: DimensionSelection) -> Figure:
@@ -92,12 +93,13 @@ def driver_bars(objectives: Sequence[Objective], most: int = 8) -> Figure:
         axes.hlines(places, [each.lower for each in shown], [each.upper for each in shown], color="0.2", linewidth=1.0)
         for place, each in zip(places, shown, strict=True):
             if each.relevance >= 0.05:
-                text = _ARROWS[each.direction] or literal(str(each.best))
-                axes.text(max(each.upper, each.relevance) + 0.03, place, text, va="center", fontsize=8, color="0.25")
+                axes.text(
+                    max(each.upper, each.relevance) + 0.03, place, _best(each), va="center", fontsize=8, color="0.25"
+                )
         axes.set_xlim(0.0, 1.3)
         axes.set_xticks([0.0, 0.5, 1.0], ["0 %", "50 %", "100 %"])
         axes.set_yticks(places, [literal(name) for name in names] if at == 0 else [""] * len(names))
-        axes.set_title(f"hidden objective {objective.number}", fontsize=10)
+        axes.set_title(literal(objective.title), fontsize=10)
     figure.supxlabel("share explained by the parameter alone", fontsize=9)
     return figure
 
@@ -120,7 +122,7 @@ def effect_curves(objectives: Sequence[Objective], most: int = 4) -> Figure:
                 spread = np.array([driver.effect - driver.effect_lower, driver.effect_upper - driver.effect])
                 axes.errorbar(x, driver.effect, np.maximum(spread, 0.0), fmt="o", color=colour, capsize=3, markersize=5)
                 axes.set_xticks(range(len(driver.values)), [literal(str(value)) for value in driver.values], fontsize=8)
-        axes.set_xlabel(literal(name))
+        axes.set_xlabel(literal(f"{name} ({driver.unit})" if driver.unit else name))
     low, high = np.min([axes.get_ylim() for axes in panels]), np.max([axes.get_ylim() for axes in panels])
     for axes in panels:
         axes.set_ylim(low, high)
@@ -128,7 +130,7 @@ def effect_curves(objectives: Sequence[Objective], most: int = 4) -> Figure:
             axes.set_yticklabels([])
     panels[0].set_ylabel("effect (noise = 1)")
     handles = [
-        panels[0].plot([], [], color=PALETTE[at % len(PALETTE)], label=f"objective {objective.number}")[0]
+        panels[0].plot([], [], color=PALETTE[at % len(PALETTE)], label=literal(objective.title))[0]
         for at, objective in enumerate(objectives)
     ]
     figure.legend(handles=handles, loc="outside upper center", ncols=len(objectives), frameon=False)
@@ -164,6 +166,16 @@ def reliability(calibration: Calibration) -> Figure:
         fontsize=8,
     )
     return figure
+
+
+def _best(driver: Driver) -> str:
+    """What is best of a parameter, in a word or two."""
+    if driver.direction in ("more", "less"):
+        return {"more": "higher", "less": "lower"}[driver.direction]
+    if not driver.clear:
+        return "not clear"
+    best = f"{driver.best:.3g}" if isinstance(driver.best, float) else str(driver.best)
+    return literal(best if driver.direction == "category" else f"around {best}")
 
 
 def _by_relevance(objectives: Sequence[Objective]) -> list[str]:

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from choicebo.errors import InvalidInputError
 from choicebo.formatting import as_given, counted
 from choicebo.insight.held_out import require_posterior
-from choicebo.model.alignment import aligned_orders, reordered
+from choicebo.insight.numbering import numbering
 from choicebo.model.likelihood import is_number
-from choicebo.plots.figure import PALETTE, new_figure
+from choicebo.plots.figure import PALETTE, literal, new_figure
 from choicebo.space import Searchable
 
 if TYPE_CHECKING:
@@ -27,20 +27,32 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 _QUIET = "0.72"
-_DRAWS = 200
 _MOST_NUMBERED = 12
+_MOST_OTHERS = 120
+"""So many of the options that are not best are drawn as lines; more would be a grey area."""
 
 
-def pareto_map(posterior: Posterior, threshold: float = 0.5) -> Figure:
+def pareto_map(
+    posterior: Posterior, threshold: float = 0.5, *, space: Searchable | None = None, names: Sequence[str] = ()
+) -> Figure:
     """The options that were answered about in the plane of each two hidden objectives.
 
     Those that are best with a probability of at least ``threshold`` stand out with their 95 % bands; they are numbered from the
     most probable on.
+
+    Args:
+        posterior: What was learned.
+        threshold: From which probability on an option counts as one of the best.
+        space: The Space or Catalogue of the options; with it, objectives are numbered as ``insight.drivers`` does.
+        names: What the objectives are called, in the order of their numbers; an empty text for one without a name.
     """
     require_posterior(posterior)
     X = posterior.options
-    latent = posterior.sample(X, draws=_DRAWS, seed=0)
-    latent = reordered(latent, aligned_orders(latent))
+    titles = [
+        literal(names[d]) if d < len(names) and names[d] else f"hidden objective {d + 1}"
+        for d in range(posterior.latent_dim)
+    ]
+    latent = numbering(posterior, space).latent(X)
     mean, (lower, upper) = latent.mean(0), np.quantile(latent, [0.025, 0.975], axis=0)
     probability = posterior.pareto_probability(X)
     best = _best(probability, threshold)
@@ -54,7 +66,7 @@ def pareto_map(posterior: Posterior, threshold: float = 0.5) -> Figure:
         _scatter(axes, points, low, high, best)
         axes.set_xticks([])
         axes.set_xlabel("options, from the least to the most liked")
-        axes.set_ylabel("hidden objective 1")
+        axes.set_ylabel(titles[0])
         return figure
     pairs = list(combinations(range(posterior.latent_dim), 2))
     columns = min(3, len(pairs))
@@ -63,8 +75,8 @@ def pareto_map(posterior: Posterior, threshold: float = 0.5) -> Figure:
     for axes, pair in zip(panels, pairs, strict=False):
         at = list(pair)
         _scatter(axes, mean[:, at], lower[:, at], upper[:, at], best)
-        axes.set_xlabel(f"hidden objective {pair[0] + 1}")
-        axes.set_ylabel(f"hidden objective {pair[1] + 1}")
+        axes.set_xlabel(f"{titles[pair[0]]} →")
+        axes.set_ylabel(f"{titles[pair[1]]} →")
     for axes in panels[len(pairs) :]:
         axes.set_axis_off()
     return figure
@@ -96,14 +108,16 @@ def parallel_options(posterior: Posterior, space: Searchable, threshold: float =
         [_axis(axes, at, name, [option[name] for option in options]) for at, name in enumerate(names)]
     )
     along = np.arange(len(names))
-    for row in np.setdiff1d(np.arange(len(options)), best):
+    others = np.setdiff1d(np.arange(len(options)), best)
+    for row in others[:: -(-len(others) // _MOST_OTHERS) or 1]:
         axes.plot(along, heights[row], color=_QUIET, linewidth=0.7, alpha=0.6, zorder=1)
     for row in best[::-1]:
         strength = 0.35 + 0.65 * float(probability[row])
         axes.plot(along, heights[row], "o-", color=PALETTE[0], linewidth=1.8, markersize=3.5, alpha=strength, zorder=2)
     axes.set_xlim(-0.3, len(names) - 0.7 + 0.5)
     axes.set_ylim(-0.05, 1.05)
-    axes.set_xticks(along, names, parse_math=False)
+    units = {each.name: getattr(each, "unit", "") for each in getattr(space, "parameters", ())}
+    axes.set_xticks(along, [literal(f"{name} ({units[name]})" if units.get(name) else name) for name in names])
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
     axes.set_title(
@@ -146,5 +160,15 @@ def _axis(axes: Axes, at: int, name: str, values: Sequence[Any]) -> Array:
         ticks = {height: level for level, height in place.items()}
         heights = np.array([place[str(value)] for value in values])
     for height, text in ticks.items():
-        axes.text(at + 0.04, height, text, fontsize=8, color="0.25", va="center", parse_math=False, zorder=5)
+        axes.text(
+            at + 0.04,
+            height,
+            text,
+            fontsize=8,
+            color="0.25",
+            va="center",
+            parse_math=False,
+            zorder=5,
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.8},
+        )
     return heights

@@ -26,6 +26,8 @@ class Field:
     """Where a value lies between the least (0) and the greatest (1); None where there is no such order."""
     ends: tuple[Value, Value] = (None, None)
     """The least and the greatest value, where there is such an order."""
+    value: Callable[[float], Value] | None = None
+    """The value at a share; the way back from :attr:`share`."""
 
     @property
     def heading(self) -> str:
@@ -100,10 +102,17 @@ def _parameter(parameter: Parameter) -> Field:
     def share(value: Value) -> float:
         return float(parameter.encode([value])[0, 0]) if isinstance(parameter, Ordinal) else parameter.share(value)
 
+    def value(share: float) -> Value:
+        if isinstance(parameter, Ordinal):
+            return parameter.values[round(share * (len(parameter.values) - 1))]
+        low, high = parameter.low, parameter.high
+        found = low * (high / low) ** share if parameter.log else low + share * (high - low)
+        return round(found) if isinstance(parameter, Integer) else found
+
     text = _digits(parameter) if isinstance(parameter, Real) else value_text
     if isinstance(parameter, Ordinal):
-        return Field(parameter.name, unit, text, share, (parameter.values[0], parameter.values[-1]))
-    return Field(parameter.name, unit, text, share, (parameter.low, parameter.high))
+        return Field(parameter.name, unit, text, share, (parameter.values[0], parameter.values[-1]), value)
+    return Field(parameter.name, unit, text, share, (parameter.low, parameter.high), value)
 
 
 def _digits(parameter: Real) -> Callable[[Value], str]:
@@ -127,4 +136,11 @@ def _column(catalogue: Catalogue, name: str) -> Field:
     if name == catalogue.key or len(numbers) < len(values) or not numbers or min(numbers) == max(numbers):
         return Field(name, "", value_text)
     low, high = min(numbers), max(numbers)
-    return Field(name, "", value_text, lambda value: (value - low) / (high - low), (low, high))
+    return Field(
+        name,
+        "",
+        value_text,
+        lambda value: (value - low) / (high - low),
+        (low, high),
+        lambda share: low + share * (high - low),
+    )

@@ -12,11 +12,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def page(title: str, style: str, body: Iterable[str]) -> str:
-    """A whole page; ``style`` and ``body`` are taken as they are."""
+def page(title: str, style: str, body: Iterable[str], generator: str = "choicebo") -> str:
+    """A whole page, which says what made it; ``style`` and ``body`` are taken as they are."""
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f'<meta name="generator" content="{escape(generator)}">\n'
         f"<title>{escape(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n"
     ) + "\n".join([*body, "</body>\n</html>\n"])
 

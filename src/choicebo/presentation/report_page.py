@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from html import escape
 from typing import TYPE_CHECKING
 
 from choicebo import __version__, insight, plots
 from choicebo.errors import InvalidInputError
 from choicebo.formatting import counted, percent
+from choicebo.presentation import charts
+from choicebo.presentation.colours import is_hue
 from choicebo.presentation.fields import as_table, describe
+from choicebo.presentation.images import inline_picture
 from choicebo.presentation.page import figure, page, png, table
-from choicebo.presentation.templates import fill_svg
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,10 +23,16 @@ if TYPE_CHECKING:
     from choicebo.model.engines.base import ProgressCallback
     from choicebo.model.posterior import Posterior
     from choicebo.space import Option
-    from choicebo.study import Answer, Status, Study
+    from choicebo.study import Answer, Status, Study, StudyResult
 
 _STYLE = """
-:root { color-scheme: light dark; --line: #8884; --mark: #0072b2; --quiet: #6b7280; }
+:root { color-scheme: light dark; --line: #8884; --mark: #4a3fd1; --quiet: #6b7280; }
+:root { --surface: #fff; --ink: #1c1d22; --soft: #575a64; --strong-line: #8b8a86; }
+:root { --accent: #4a3fd1; --accent-ink: #fff; --fill: #8f8b9e; }
+@media (prefers-color-scheme: dark) {
+  :root { --mark: #aba4ff; --quiet: #a9abb5; --surface: #1c1e24; --ink: #ecebe7; --soft: #a9abb5; --strong-line: #7b7f8c; }
+  :root { --accent: #aba4ff; --accent-ink: #17142e; --fill: #8d8aa6; }
+}
 body { font: 16px/1.55 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { margin-bottom: 0; } h2 { margin-top: 2.5rem; border-bottom: 1px solid var(--line); }
 p.lead { font-size: 1.1rem; color: var(--quiet); margin-top: .2rem; }
@@ -34,11 +43,16 @@ th, td { text-align: left; padding: .3rem .6rem; border-bottom: 1px solid var(--
 figure { margin: 1.2rem 0; } figure img { max-width: 100%; background: #fff; border-radius: 6px; }
 figcaption, .quiet { color: var(--quiet); font-size: .9rem; }
 .cards { display: flex; flex-wrap: wrap; gap: 1rem; } .cards figure { width: 13rem; margin: 0; }
+.effects { display: flex; flex-wrap: wrap; gap: 1rem; } .effects figure { width: 15rem; margin: 0; } .map { max-width: 44rem; }
+.parallel { min-width: 40rem; } .care { border-left: 4px solid #c98a1b; padding: .4rem 1rem; }
 .advice { border-left: 4px solid var(--mark); padding: .4rem 1rem; }
 li.kept { font-weight: 600; }
 @media print { body { max-width: none; } details { display: block; } }
 """
 _MOST_CARDS = 12
+_MOST_DRIVERS = 4
+GENERATOR = "choicebo report"
+"""By which a report is known as one of ours."""
 
 
 def report_page(study: Study, rater: str | None = None, progress: ProgressCallback | None = None) -> str:
@@ -49,42 +63,64 @@ def report_page(study: Study, rater: str | None = None, progress: ProgressCallba
         rater: Whose answers are learned from; None: everybody's.
         progress: Told of the fit, if the model is not stored.
     """
-    found, posterior = study.status(rater=rater, progress=progress), study.posterior(rater)
+    posterior = study.posterior(rater, progress=progress)
     assert posterior is not None
+    found, counts = study.result(rater), study.status(rater=rater, insight=False)
     of = f" · answers of {escape(rater)}" if rater else ""
     head = [
         f"<h1>{escape(study.name)}</h1>",
         f'<p class="lead">{escape(study.question)}{of}</p>',
-        _summary(found),
+        _summary(found, counts),
         f'<p class="advice">{escape(found.advice.sentence)}</p>' if found.advice is not None else "",
+        f'<p class="care">{escape(found.trust)}</p>' if found.trust else "",
     ]
-    parts = [*head, *_pareto(study, found), *_drivers(study, posterior), *_trust(study, posterior, found)]
+    parts = [*head, *_pareto(study, found), *_objectives(study, found), *_trust(study, posterior, found)]
     parts += _history(study, rater)
     made = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     parts.append(f'<p class="quiet">Made with choicebo {__version__} on {made}.</p>')
-    return page(f"{study.name} · choicebo report", _STYLE, parts)
+    return page(f"{study.name} · choicebo report", _STYLE + charts.STYLE, parts, generator=GENERATOR)
 
 
-def _summary(found: Status) -> str:
-    reason = f" {found.latent_dim_history[-1]['reason']}" if found.latent_dim_history else ""
-    people = f" of {len(found.raters)} people" if len(found.raters) > 1 else ""
+def _summary(found: StudyResult, counts: Status) -> str:
+    people = f" of {len(counts.raters)} people" if len(counts.raters) > 1 else ""
     return (
-        f"<p><strong>{counted(found.answers, 'answer')}</strong>{people} about {counted(found.options_shown, 'option')}, "
-        f"explained by {counted(found.latent_dim or 0, 'hidden objective')}.{escape(reason)}</p>"
+        f"<p><strong>{counted(found.answers, 'answer')}</strong>{people} about {counted(counts.options_shown, 'option')}, "
+        f"explained by {counted(found.latent_dim or 0, 'hidden objective')}. {escape(found.dimension)}</p>"
     )
 
 
-def _pareto(study: Study, found: Status) -> Iterable[str]:
+def _pareto(study: Study, found: StudyResult) -> Iterable[str]:
     yield "<h2>The options that probably no other one beats</h2>"
-    if study.show.kind == "svg" and study.show.template:
-        yield '<div class="cards">'
-        for each in found.pareto_set[:_MOST_CARDS]:
-            yield _drawing(study, each.option, percent(each.probability))
-        yield "</div>"
-    headings, rows = as_table(study.space, [each.option for each in found.pareto_set])
-    yield _table(
+    yield _cards(study, [(each.option, f"{at}: {percent(each.probability)}") for at, each in enumerate(found.best, 1)])
+    yield _options(study, [(each.option, each.probability) for each in found.best])
+    if found.unseen is not None:
+        yield "<h3>The best one not shown yet</h3>"
+        yield _cards(study, [(found.unseen.option, percent(found.unseen.probability))])
+        yield _options(study, [found.unseen])
+    beside = charts.parallel(study.space, found.points)
+    if beside is not None:
+        yield "<h2>How they differ</h2>"
+        note = f"One line per option; those that nothing beats stand out. {beside.note}"
+        yield f'<figure class="scroll">{beside.svg}<figcaption>{escape(note)}</figcaption></figure>'
+
+
+def _cards(study: Study, options: Sequence[tuple[Option, str]]) -> str:
+    """The pictures of options, where the study has any."""
+    drawn = [(inline_picture(study, option), option, caption) for option, caption in options[:_MOST_CARDS]]
+    shown = [
+        f'<figure><img alt="{escape(describe(study.space, option))}" src="{picture}">'
+        f"<figcaption>{escape(caption)}</figcaption></figure>"
+        for picture, option, caption in drawn
+        if picture is not None
+    ]
+    return f'<div class="cards">{"".join(shown)}</div>' if shown else ""
+
+
+def _options(study: Study, options: Sequence[tuple[Option, float]]) -> str:
+    headings, rows = as_table(study.space, [option for option, _ in options])
+    return _table(
         ["probability", *headings],
-        [[_bar(each.probability), *map(escape, row)] for each, row in zip(found.pareto_set, rows, strict=True)],
+        [[_bar(share), *map(escape, row)] for (_, share), row in zip(options, rows, strict=True)],
     )
 
 
@@ -92,23 +128,24 @@ def _bar(share: float) -> str:
     return f'<span class="bar" style="width:{share * 5:.2f}rem"></span> {percent(share)}'
 
 
-def _drawing(study: Study, option: Option, caption: str) -> str:
-    drawing = fill_svg(study.show.template or "", option)
-    return figure(drawing.encode(), "image/svg+xml", caption, describe(study.space, option))
-
-
-def _drivers(study: Study, posterior: Posterior) -> Iterable[str]:
+def _objectives(study: Study, found: StudyResult) -> Iterable[str]:
     yield "<h2>What matters</h2>"
-    objectives = insight.drivers(posterior, study.space)
-    yield "<ul>" + "".join(f"<li>{escape(each.sentence)}</li>" for each in objectives) + "</ul>"
-    yield _picture(plots.driver_bars(objectives), "How much of each hidden objective a parameter explains on its own.")
-    yield _picture(
-        plots.effect_curves(objectives),
-        "How each hidden objective changes with a parameter, the others as they come; bands hold 95 %.",
-    )
+    pictured = partial(inline_picture, study) if study.show.kind != "bars" else None
+    for chart in charts.maps(study.space, found.points, [each.title for each in found.objectives], pictured):
+        caption = "Further up and further right is better; the lines hold 95 % of what is believed."
+        yield f"<figure>{chart.svg}<figcaption>{caption}</figcaption></figure>"
+    for objective in found.objectives:
+        shown = objective.main_drivers[:_MOST_DRIVERS]
+        span = charts.span_of(shown)
+        yield f"<h3>{escape(objective.title[:1].upper() + objective.title[1:])}</h3><p>{escape(objective.sentence)}</p>"
+        yield '<div class="effects">'
+        for each in shown:
+            drawn = charts.effect(each, span, is_hue(study.show, each.parameter, each.unit))
+            yield f"<figure>{drawn}<figcaption>{escape(each.told)}</figcaption></figure>"
+        yield "</div>"
 
 
-def _trust(study: Study, posterior: Posterior, found: Status) -> Iterable[str]:
+def _trust(study: Study, posterior: Posterior, found: StudyResult) -> Iterable[str]:
     yield "<h2>Can it be trusted?</h2>"
     problems = "".join(f"<li>{escape(problem)}</li>" for problem in found.diagnostics)
     yield f"<ul>{problems}</ul>" if problems else "<p>The fit shows no problem.</p>"

@@ -14,6 +14,7 @@ from choicebo.errors import (
 )
 from choicebo.history import OWNER, Answer, Question
 from choicebo.study.records import Rater, Standing, StudyInfo
+from choicebo.study.result import Point, StudyResult
 from choicebo.study.schema import upgrade
 from choicebo.study.status import Status, Surprise
 from choicebo.study.storage import Storage
@@ -33,6 +34,7 @@ __all__ = [
     "AlreadyAnsweredError",
     "Answer",
     "BusyError",
+    "Point",
     "Question",
     "Rater",
     "ReadOnlyError",
@@ -47,6 +49,7 @@ __all__ = [
     "StudyExistsError",
     "StudyInfo",
     "StudyNotFoundError",
+    "StudyResult",
     "Surprise",
     "UnknownRaterError",
     "upgrade",

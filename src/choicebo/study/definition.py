@@ -30,6 +30,8 @@ from choicebo.space import Catalogue, Option, Space, from_dict
 from choicebo.space.table import UNSTORABLE
 from choicebo.space.values import as_text, suggestion
 from choicebo.study import checksum
+from choicebo.study.objective_names import ObjectiveName
+from choicebo.study.objective_names import from_record as names_from_record
 from choicebo.study.tables import StudyRow
 
 QUESTION = "Which of these would you keep?"
@@ -70,7 +72,6 @@ class Show:
 
 
 LONGEST_NAME = 200
-LONGEST_OBJECTIVE_NAME = 60
 _SEEDS = 2**63
 """What a database keeps as a whole number."""
 
@@ -97,21 +98,6 @@ def _question(given: object) -> object:
     if UNSTORABLE.search(given):
         raise SpaceError(f"The question is {as_given(given)}: leave out characters that cannot be stored.")
     return given
-
-
-def _objective_names(given: object) -> object:
-    """Short texts; without any that is not empty there are no names."""
-    if given is None:
-        return None
-    if not isinstance(given, (list, tuple)) or not all(isinstance(name, str) for name in given):
-        raise StudyError(f"The names of the objectives are {as_given(given)}: give a list of texts.")
-    names = tuple(name.strip() for name in given)
-    for name in names:
-        if len(name) > LONGEST_OBJECTIVE_NAME or not name.isprintable():
-            raise StudyError(
-                f"The name of an objective is {as_given(name)}: give at most {LONGEST_OBJECTIVE_NAME} printable characters."
-            )
-    return names if any(names) else None
 
 
 class StudyDefinition(BaseModel):
@@ -148,8 +134,8 @@ class StudyDefinition(BaseModel):
     created_at: datetime = Field(default_factory=lambda: datetime.now(UTC))
     archived_at: datetime | None = None
     """Since when it is out of the way; None: it is not."""
-    objective_names: Annotated[tuple[str, ...] | None, BeforeValidator(_objective_names)] = None
-    """What people call the hidden objectives, in the model's order; an empty text for one without a name."""
+    objective_names: Annotated[tuple[ObjectiveName, ...] | None, BeforeValidator(names_from_record)] = None
+    """What people call the hidden objectives."""
 
     @model_validator(mode="after")
     def _can_be_stored(self, info: ValidationInfo) -> StudyDefinition:

@@ -12,7 +12,7 @@ from choicebo.space import Option
 from choicebo.study.records import Rater
 
 if TYPE_CHECKING:
-    from choicebo.insight import StopAdvice
+    from choicebo.insight import Objective, StopAdvice
     from choicebo.model.posterior import Posterior
     from choicebo.optimizer import ChoiceOptimizer, ParetoOption
     from choicebo.study.study import Study
@@ -64,8 +64,12 @@ class Status:
     latent_dim: int | None = None
     """Hidden objectives of the model; None if there is none, or if it was not asked for."""
     latent_dim_history: tuple[dict[str, Any], ...] = ()
+    objectives: tuple[str, ...] = ()
+    """What drives each hidden objective, in a sentence; by its name, if it has one."""
     diagnostics: tuple[str, ...] = ()
     """What is poor about the fit, in sentences."""
+    trust: str = ""
+    """The same in a sentence for everybody, with what to do about it; empty if nothing is poor."""
     pareto_set: tuple[ParetoOption, ...] = ()
     advice: StopAdvice | None = None
     """Whether to go on, and why."""
@@ -95,6 +99,8 @@ def describe(study: Study, rater: str | None, fitted: ChoiceOptimizer | None) ->
         options_shown=len(shown),
         prepared=study.is_ready(rater),
     )
+    from choicebo.study.result import trust_sentence
+
     posterior = None if fitted is None else fitted.known_posterior
     if fitted is None or posterior is None:
         return plain
@@ -102,7 +108,9 @@ def describe(study: Study, rater: str | None, fitted: ChoiceOptimizer | None) ->
         plain,
         latent_dim=posterior.latent_dim,
         latent_dim_history=fitted.latent_dim_history,
+        objectives=tuple(each.sentence for each in _objectives(study, posterior)),
         diagnostics=posterior.diagnostics.problems,
+        trust=trust_sentence(posterior.diagnostics),
         pareto_set=tuple(fitted.pareto_set()),
         advice=advise(study, posterior, questions),
         surprising=_surprising(posterior, [act for act in past if act.counts]),
@@ -117,6 +125,13 @@ def advise(study: Study, posterior: Posterior, questions: tuple[Question, ...]) 
     candidates = space.sobol(int(min(_CANDIDATES, space.size)), seed=0)
     asked = next((space.encode(question.options) for question in questions if question.is_open), None)
     return stop_advice(posterior, candidates, question=asked)
+
+
+def _objectives(study: Study, posterior: Posterior) -> tuple[Objective, ...]:
+    from choicebo.insight import drivers, numbering
+    from choicebo.study.result import named
+
+    return named(study, drivers(posterior, study.space), numbering(posterior, study.space))
 
 
 def _surprising(posterior: Posterior, answers: list[Answer]) -> tuple[Surprise, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from datetime import datetime
@@ -16,7 +16,7 @@ from choicebo.formatting import as_given
 from choicebo.history import OWNER, Answer, Event, Question, State, Steering, rules, steering
 from choicebo.space import Catalogue, Option, Space
 from choicebo.space.values import as_count, as_flag
-from choicebo.study import definition, event_store, raters, schema, study_json, transfer, wishes
+from choicebo.study import definition, event_store, objective_names, raters, schema, study_json, transfer, wishes
 from choicebo.study.asking import Asking
 from choicebo.study.checksum import Chain
 from choicebo.study.definition import QUESTION, Show, StudyDefinition
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from choicebo.model.engines.base import ProgressCallback
     from choicebo.model.posterior import Posterior
     from choicebo.optimizer import ChoiceOptimizer, ParetoOption
+    from choicebo.study.objective_names import ObjectiveName
+    from choicebo.study.result import StudyResult
 
 Address = str | Path | Storage
 
@@ -289,11 +291,6 @@ class Study:
         return self._what.archived_at
 
     @property
-    def objective_names(self) -> tuple[str, ...] | None:
-        """What people call the hidden objectives, in the model's order; an empty text for one without a name."""
-        return self._what.objective_names
-
-    @property
     def url(self) -> str:
         """The address of the database, without a password."""
         return self._storage.url
@@ -307,7 +304,6 @@ class Study:
         question: str | None = None,
         show: Show | None = None,
         folder: str | Path | None = None,
-        objective_names: Sequence[str] | None = None,
     ) -> None:
         """Change what leaves the meaning of the answers alone; what is not given stays as it is.
 
@@ -316,7 +312,6 @@ class Study:
             question: What the person is asked, in words.
             show: How options are shown.
             folder: Where images lie.
-            objective_names: What people call the hidden objectives; an empty list takes the names away.
 
         Raises:
             StudyExistsError: There is another study of that name.
@@ -326,9 +321,9 @@ class Study:
         >>> import choicebo as cb
         >>> folder = tempfile.TemporaryDirectory()
         >>> study = Study.create(f"{folder.name}/bread.db", "bread", cb.Space([cb.Integer("minutes", 5, 40)]))
-        >>> study.edit(question="Which loaves would you bake again?", objective_names=["crust", "crumb"])
-        >>> study.objective_names
-        ('crust', 'crumb')
+        >>> study.edit(question="Which loaves would you bake again?")
+        >>> study.question
+        'Which loaves would you bake again?'
         >>> folder.cleanup()
         """
         changes = {
@@ -336,9 +331,8 @@ class Study:
             "question": question,
             "show": show,
             "folder": None if folder is None else Path(folder).absolute(),
-            "objective_names": objective_names,
         }
-        self._edit(**{field: value for field, value in changes.items() if value is not None})
+        self._edit(lambda _: {field: value for field, value in changes.items() if value is not None})
 
     def rename(self, name: str) -> None:
         """Give it another name. Links of raters stay valid; whoever has it open goes on."""
@@ -347,15 +341,16 @@ class Study:
     def archive(self) -> None:
         """Put it out of the way: everything stays and can be read, and nothing is asked or answered."""
         if self.archived_at is None:
-            self._edit(archived_at=now())
+            self._edit(lambda _: {"archived_at": now()})
 
     def unarchive(self) -> None:
         """Bring it back from the archive."""
-        self._edit(archived_at=None)
+        self._edit(lambda _: {"archived_at": None})
 
-    def _edit(self, **changes: Any) -> None:
+    def _edit(self, changes: Callable[[StudyDefinition], Mapping[str, Any]]) -> None:
+        """Store ``changes`` to the definition as it is now, which another process may have edited."""
         with self._events.writing(even_archived=True) as writer:
-            what = self._what.edited(**changes)  # as it is now: another process may have edited it
+            what = self._what.edited(**changes(self._what))
             if what.name != self.name:
                 _refuse_taken(self._storage, writer.connection, what.name)
             self._events.edit(writer, what)
@@ -671,6 +666,64 @@ class Study:
         """The options seen so far that are probably beaten by no other, the most probable first."""
         return tuple(self.optimizer(rater, fit=True, progress=progress).pareto_set(threshold))
 
+    def predict(
+        self, options: Sequence[Any], rater: str | None = None, *, progress: ProgressCallback | None = None
+    ) -> tuple[ParetoOption, ...]:
+        """How probable it is that none of the options seen so far beats each of these, which need not have been shown."""
+        return tuple(self.optimizer(rater, fit=True, progress=progress).predict(options))
+
+    def best_unseen(self, rater: str | None = None, *, progress: ProgressCallback | None = None) -> ParetoOption | None:
+        """The option not shown yet that is most probably beaten by none of those seen; None if there is none."""
+        return self.optimizer(rater, fit=True, progress=progress).best_unseen()
+
+    def earlier_posterior(self, rater: str | None = None) -> Posterior | None:
+        """The latest known model of the first answers, while that of all of them is not known. Never computes."""
+        name = self._share(rater)
+        with self._events.reading() as state:
+            situation = self._asking.situation(state, name)
+        return None if situation.data is None else self._asking.computations.earlier(situation)
+
+    def result(self, rater: str | None = None) -> StudyResult:
+        """Everything that is known: the best options, what drives each hidden objective, whether to go on.
+
+        Args:
+            rater: Whose answers it is learned from; None: everybody's.
+        """
+        from choicebo.study.result import build_result, with_names
+
+        return with_names(self, build_result(self, rater))
+
+    @property
+    def objective_names(self) -> tuple[ObjectiveName, ...]:
+        """The names that people gave to hidden objectives, as they are now, oldest first."""
+        self._catch_up()
+        return self._what.objective_names or ()
+
+    def name_objective(self, number: int, name: str, rater: str | None = None) -> None:
+        """Give a hidden objective a name, such as "contrast"; it follows the objective when later fits number it differently.
+
+        Args:
+            number: Its number in :meth:`result`, from 1.
+            name: At most 60 characters; empty takes the name away.
+            rater: Whose model it is an objective of; None: that of everybody's answers.
+
+        Raises:
+            StudyError: There is no such objective, or the name is none.
+        """
+        from choicebo.insight import numbering
+
+        posterior = self.posterior(rater)
+        if posterior is None:
+            raise StudyError("There are no answers yet, so there are no hidden objectives to name.")
+        numbered = numbering(posterior, self.space)
+        self._edit(
+            lambda what: {
+                "objective_names": objective_names.renamed(
+                    what.objective_names or (), numbered, self.space, number, name
+                )
+            }
+        )
+
     def status(
         self, *, rater: str | None = None, insight: bool = True, progress: ProgressCallback | None = None
     ) -> Status:
@@ -768,9 +821,21 @@ class Study:
         people, events = self._record()
         return transfer.written(study_json.dumps(self._what, people, events), path)
 
-    def export_csv(self, table: Literal["options", "answers", "pareto"], path: str | Path | None = None) -> str:
-        """A table of options, answers or the Pareto set as CSV; also written to ``path``."""
-        return transfer.written(transfer.csv_table(self, table), path)
+    def export_csv(
+        self,
+        table: Literal["options", "answers", "pareto", "probabilities"],
+        path: str | Path | None = None,
+        *,
+        rater: str | None = None,
+    ) -> str:
+        """A table as CSV; also written to ``path``.
+
+        Args:
+            table: ``options`` shown, ``answers``, the ``pareto`` set, or the ``probabilities`` of all options to be in it.
+            path: A file to write.
+            rater: Whose answers the model learns from; None: everybody's.
+        """
+        return transfer.written(transfer.csv_table(self, table, rater), path)
 
     def import_pairs(self, source: str | Path | Iterable[tuple[Any, Any]], *, rater: str | None = None) -> int:
         """Comparisons made elsewhere, as (winner, loser); how many. A bad one is named, and then none is imported."""

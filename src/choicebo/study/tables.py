@@ -66,7 +66,7 @@ class StudyRow(Base):
     archived_at: Mapped[datetime | None] = mapped_column(Moment)
     edited_at: Mapped[datetime | None] = mapped_column(Moment)
     """When this row was last changed: tells other processes to read it again."""
-    objective_names: Mapped[list[str] | None] = mapped_column(sa.JSON(none_as_null=True))
+    objective_names: Mapped[list[dict[str, Any]] | None] = mapped_column(sa.JSON(none_as_null=True))
     checksum: Mapped[str | None] = mapped_column(sa.Text)
     """Of the definition in this row; None if an earlier release wrote it."""
 

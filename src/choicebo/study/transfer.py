@@ -17,12 +17,13 @@ from choicebo.errors import ChoiceboError, DataError, StudyError
 from choicebo.formatting import as_given
 from choicebo.history.rules import choice_made_elsewhere
 from choicebo.space import Catalogue, Option, Space
+from choicebo.study.option_counts import count_options
 
 if TYPE_CHECKING:
     from choicebo.study.study import Study
 
 Choices = list[tuple[Sequence[Option], tuple[int, ...]]]
-TABLES = ("options", "answers", "pareto")
+TABLES = ("options", "answers", "pareto", "probabilities")
 _SIDES = ("winner", "loser")
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 """How a cell begins that a spreadsheet would compute, or one that was protected from it."""
@@ -93,14 +94,16 @@ def read_choices(space: Space | Catalogue, data: ChoiceData | str | Path) -> Cho
     return found
 
 
-def csv_table(study: Study, table: str) -> str:
-    """A table of a study as CSV."""
+def csv_table(study: Study, table: str, rater: str | None = None) -> str:
+    """A table of a study as CSV; what the model says is learned from everybody, or from one rater."""
     names = study.space.names
     table = table if isinstance(table, str) else as_given(table)
     if table == "options":
-        shown = _options_shown(study)
-        counts = [[number, *_cells(option, names), *counted] for number, (option, counted) in enumerate(shown, start=1)]
-        return _csv(["option", *names, "shown", "kept"], counts)
+        rows = [
+            [number, *_cells(each.option, names), each.shown, each.kept]
+            for number, each in enumerate(count_options(study), start=1)
+        ]
+        return _csv(["option", *names, "shown", "kept"], rows)
     if table == "answers":
         head = ["id", "question", "kind", "state", "rater", "at", "seconds", "place", "kept", *names]
         rows = [
@@ -120,24 +123,10 @@ def csv_table(study: Study, table: str) -> str:
             for place, option in enumerate(past.options)
         ]
         return _csv(head, rows)
-    if table == "pareto":
-        found = study.pareto_set(0.0)
+    if table in ("pareto", "probabilities"):
+        found = study.pareto_set(0.5 if table == "pareto" else 0.0, rater)
         return _csv(["probability", *names], [[f"{o.probability:.4f}", *_cells(o.option, names)] for o in found])
     raise StudyError(f"There is no table {as_given(table)}: give one of {', '.join(map(repr, TABLES))}.")
-
-
-def _options_shown(study: Study) -> list[tuple[Option, tuple[int, int]]]:
-    """Each option with how often it was shown in an answer that counts, and how often kept."""
-    found: dict[str, tuple[Option, int, int]] = {}
-    for question in study.questions():
-        for option in question.options:
-            found.setdefault(str(option), (option, 0, 0))
-    for past in study.history():
-        for place, option in enumerate(past.options):
-            _, shown, kept = found.get(str(option), (option, 0, 0))
-            counts = int(past.counts)
-            found[str(option)] = (option, shown + counts, kept + counts * (place in past.kept))
-    return [(option, (shown, kept)) for option, shown, kept in found.values()]
 
 
 def _cells(option: Mapping[str, Any], names: Sequence[str]) -> list[Any]:

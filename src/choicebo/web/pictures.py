@@ -4,29 +4,21 @@ from __future__ import annotations
 
 import json
 import re
-import reprlib
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path, PurePosixPath
 from urllib.parse import quote, urlencode
 
 from choicebo.presentation.cards import Card, Comparison, card_of, compare
-from choicebo.presentation.templates import could_be, fill_path, fill_svg
+from choicebo.presentation.images import MEDIA_TYPES, image_file, image_path
+from choicebo.presentation.templates import could_be, fill_svg
 from choicebo.space import Catalogue, Option
-from choicebo.study import Study, StudyError, StudyNotFoundError
+from choicebo.study import Study, StudyError
 from choicebo.web.addresses import study_path
+
+__all__ = ["MEDIA_TYPES", "PICTURE_POLICY", "card", "compared", "drawing", "image_file", "image_path", "names_image"]
 
 PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 """For a picture that is opened by itself: as an <img> it could run nothing anyway."""
-MEDIA_TYPES = {
-    ".png": "image/png",
-    ".jpg": "image/jpeg",
-    ".jpeg": "image/jpeg",
-    ".gif": "image/gif",
-    ".webp": "image/webp",
-    ".avif": "image/avif",
-    ".svg": "image/svg+xml",
-}
 
 
 def compared(study: Study, options: Sequence[Option], new: Sequence[bool] = ()) -> Comparison:
@@ -73,17 +65,6 @@ def are_wide(study: Study) -> bool:
     return width > 1.15 * height
 
 
-def image_path(study: Study, option: Option) -> str | None:
-    """The path of an option's image inside the study's folder."""
-    if study.show.kind != "image":
-        return None
-    if study.show.template is not None:
-        return fill_path(study.show.template, option)
-    column = study.space.image if isinstance(study.space, Catalogue) else None
-    found = None if column is None else option.get(column)
-    return None if found is None else str(found)
-
-
 def names_image(study: Study, path: str) -> bool:
     """Whether a path is that of the image of one of the study's options."""
     if study.show.kind != "image":
@@ -93,18 +74,3 @@ def names_image(study: Study, path: str) -> bool:
     if not isinstance(study.space, Catalogue) or study.space.image is None:
         return False
     return any(image_path(study, row) == path for row in study.space.rows)
-
-
-def image_file(folder: Path | None, path: str) -> Path:
-    """The image at a path inside the folder of the study; anything outside, and any other sort of file, is refused."""
-    missing = StudyNotFoundError(f"There is no image {reprlib.repr(path)} in the folder of the study.")
-    if folder is None or "\x00" in path or PurePosixPath(path).is_absolute():
-        raise missing
-    try:
-        root = folder.resolve()
-        file = (root / path).resolve()
-        if not file.is_relative_to(root) or file.suffix.lower() not in MEDIA_TYPES or not file.is_file():
-            raise missing
-    except (OSError, RuntimeError, ValueError):  # no disk has such a name, or links that lead to each other
-        raise missing from None
-    return file

@@ -13,9 +13,9 @@ from choicebo.serving.scheduler import Scheduler
 from choicebo.serving.waiting import WaitingRoom
 from choicebo.study import Status, Storage, Study, StudyInfo
 from choicebo.study.definition import StudyDefinition
+from choicebo.study.result import StudyResult, build_result, earlier_result
 from choicebo.web.server_settings import ServerSettings
 from choicebo.web.study_progress import Progress, build_progress
-from choicebo.web.study_result import Result, build_result
 
 
 class Server:
@@ -78,9 +78,18 @@ class Server:
 
     # ``rater`` is whose answers something is known from; None: everybody's.
 
-    def begin_result(self, study: Study, rater: str | None = None) -> Future[Result]:
+    def begin_result(self, study: Study, rater: str | None = None) -> Future[StudyResult]:
         """Compute everything that is known in the background."""
         return self.scheduler.begin(study, ("result", rater), lambda: build_result(study, rater))
+
+    def begin_earlier_result(self, study: Study, rater: str | None = None) -> Future[StudyResult | None]:
+        """What a stored model of earlier answers says, in the background."""
+        return self.scheduler.begin(study, ("earlier", rater), lambda: earlier_result(study, rater))
+
+    def latest_result(self, study: Study, rater: str | None = None) -> StudyResult | None:
+        """The result that was computed last, be it for these answers or for earlier ones."""
+        found: StudyResult | None = self.scheduler.latest(study, ("result", rater))
+        return found
 
     def begin_status(self, study: Study, rater: str | None = None) -> Future[Status]:
         """Compute the status with what the model says in the background."""
@@ -93,5 +102,5 @@ class Server:
 
     def last_progress(self, study: Study, rater: str | None = None) -> Progress | None:
         """How far the study had come when that was last computed."""
-        found: Progress | None = self.scheduler.last(study, ("progress", rater))
+        found: Progress | None = self.scheduler.latest(study, ("progress", rater))
         return found

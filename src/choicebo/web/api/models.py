@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field
 
 from choicebo.study.definition import QUESTION
+from choicebo.study.objective_names import LONGEST as LONGEST_NAME
 from choicebo.web.study_form import LONGEST_TEMPLATE
 
 Option = dict[str, Any]
@@ -108,7 +109,7 @@ class QuestionOut(_Out):
 
 
 class Thinking(_Out):
-    """The question is being computed: ask again in a moment."""
+    """It is being computed: ask again in a moment."""
 
     thinking: Literal[True] = True
 
@@ -209,6 +210,39 @@ class ResultOut(_Out):
     advice: str | None
     stop: bool | None
     diagnostics: list[str]
+    stage: str = Field(description="What it rests on: the model of so many answers, or counts.")
+    names: list[str] = Field(description="The name of each hidden objective; empty for one without a name.")
+    unseen: ParetoOut | None = Field(description="The most promising option that was not shown yet.")
+    trust: str = Field(description="What is poor about the fit, and what to do; empty if nothing is.")
+
+
+class LearningOut(Thinking):
+    """The model is being computed: ask again in a moment. Until then there is a preliminary result."""
+
+    preliminary: ResultOut
+
+
+class PredictIn(_In):
+    """Options to try."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"options": [{"minutes": 12}]}]})
+
+    options: Annotated[list[Option | str | int], Field(min_length=1, max_length=100)]
+
+
+class ObjectiveNameIn(_In):
+    """A name for a hidden objective; empty takes it away."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "contrast"}]})
+
+    name: str = Field(max_length=LONGEST_NAME)
+
+
+class ObjectiveNameOut(_Out):
+    """What a hidden objective is called now."""
+
+    number: int
+    name: str
 
 
 class RaterIn(_In):

@@ -9,6 +9,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from choicebo.study import StudyError, StudyResult
 from choicebo.study.definition import StudyDefinition
 from choicebo.web.access import NotAllowedError, Visitor
 from choicebo.web.addresses import name_of
@@ -18,8 +19,12 @@ from choicebo.web.api.models import (
     AnswerOut,
     ClashOut,
     ErrorOut,
+    LearningOut,
+    ObjectiveNameIn,
+    ObjectiveNameOut,
     ParetoOut,
     PastOut,
+    PredictIn,
     QuestionOut,
     RaterIn,
     RaterOut,
@@ -34,6 +39,7 @@ from choicebo.web.api.models import (
 )
 from choicebo.web.api.reference import operations
 from choicebo.web.context import Seat, access_of, render, sees_result, server_of, whose, within
+from choicebo.web.known_result import known_result
 
 DESCRIPTION = (
     "Questions and answers of choicebo studies for other clients. Send the owner's or a rater's token as "
@@ -202,29 +208,46 @@ async def clashes(request: Request, found: Sitting, wait: Wait = 0.0) -> list[Cl
     return [ClashOut.of(each) for each in known.surprising]
 
 
-@router.get("/studies/{name}/result", summary="What is known", responses={202: {"model": Thinking}})
-async def result(
-    request: Request,
-    found: Sitting,
-    wait: Wait = 0.0,
-    rater: Annotated[str, Query(description="Whose, where each rater is learned from alone; the caller's own.")] = "",
-) -> ResultOut:
-    """The options that probably no other one beats, and what drives them; 202 while it is being computed."""
-    if not sees_result(request, found):
-        raise NotAllowedError("The result of this study is for its owner.")
-    begun = await run_in_threadpool(server_of(request).begin_result, found.study, whose(found, rater))
-    known = await within(request, found, wait, begun)
-    if known is None:
+Whose = Annotated[str, Query(description="Whose, where each rater is learned from alone; the caller's own.")]
+
+
+@router.get("/studies/{name}/result", summary="What is known", responses={202: {"model": LearningOut}})
+async def result(request: Request, found: Sitting, wait: Wait = 0.0, rater: Whose = "") -> ResultOut:
+    """The options that probably no other one beats, and what drives them; 202 with a preliminary result while it is computed."""
+    learned_from = _result_of(request, found, rater)
+    begun = await run_in_threadpool(server_of(request).begin_result, found.study, learned_from)
+    if await within(request, found, wait, begun) is None:
+        known = await known_result(request, found, learned_from)
+        if known.is_preliminary:
+            content = LearningOut(preliminary=_result(known)).model_dump(mode="json")
+            return JSONResponse(content, 202, {"Retry-After": "1"})  # type: ignore[return-value]
+    return _result(await known_result(request, found, learned_from))
+
+
+@router.post("/studies/{name}/predict", summary="Predict options", responses={202: {"model": Thinking}})
+async def predict(
+    request: Request, found: Sitting, given: PredictIn, wait: Wait = 0.0, rater: Whose = ""
+) -> list[ParetoOut]:
+    """How probable it is that none of the options shown so far beats each of these; 202 while there is no model."""
+    learned_from = _result_of(request, found, rater)
+    if not await run_in_threadpool(found.study.count_answers, learned_from):
+        raise StudyError("There are no answers yet, so there is nothing to predict from.")
+    begun = await run_in_threadpool(server_of(request).begin_result, found.study, learned_from)
+    await within(request, found, wait, begun)
+    posterior = (await known_result(request, found, learned_from)).posterior
+    if posterior is None:
         return _thinking()  # type: ignore[return-value]
-    return ResultOut(
-        answers=known.answers,
-        latent_dim=known.latent_dim,
-        pareto_set=[ParetoOut(option=point.option, probability=point.probability) for point in known.best],
-        objectives=[objective.sentence for objective in known.objectives],
-        advice=None if known.advice is None else known.advice.sentence,
-        stop=None if known.advice is None else known.advice.stop,
-        diagnostics=list(known.diagnostics),
-    )
+    from choicebo.optimizer.optimizer import predict
+
+    predicted = await run_in_threadpool(predict, posterior, found.study.space, given.options)
+    return [ParetoOut(option=each.option, probability=each.probability) for each in predicted]
+
+
+@router.post("/studies/{name}/objectives/{number}", summary="Name a hidden objective")
+def name_objective(found: OwnerSitting, number: Number, given: ObjectiveNameIn, rater: Whose = "") -> ObjectiveNameOut:
+    """The name follows the objective when later fits number it differently. Empty takes it away."""
+    found.study.name_objective(number, given.name, whose(found, rater))
+    return ObjectiveNameOut(number=number, name=given.name.strip())
 
 
 @router.get("/studies/{name}/raters", summary="Who answers")
@@ -244,6 +267,29 @@ def invite(found: OwnerSitting, given: RaterIn) -> TokenOut:
 def export(found: OwnerSitting) -> dict[str, Any]:
     """What `Study.import_json` reads back."""
     return Response(found.study.export_json(), media_type="application/json")  # type: ignore[return-value]
+
+
+def _result_of(request: Request, found: Seat, rater: str) -> str | None:
+    """Whose answers the result is learned from that the caller may see."""
+    if not sees_result(request, found):
+        raise NotAllowedError("The result of this study is for its owner.")
+    return whose(found, rater)
+
+
+def _result(known: StudyResult) -> ResultOut:
+    return ResultOut(
+        answers=known.answers,
+        latent_dim=known.latent_dim,
+        pareto_set=[ParetoOut(option=point.option, probability=point.probability) for point in known.best],
+        objectives=[objective.sentence for objective in known.objectives],
+        advice=None if known.advice is None else known.advice.sentence,
+        stop=None if known.advice is None else known.advice.stop,
+        diagnostics=list(known.diagnostics),
+        stage=known.stage,
+        names=[objective.name for objective in known.objectives],
+        unseen=None if known.unseen is None else ParetoOut.of(known.unseen),
+        trust=known.trust,
+    )
 
 
 def _thinking() -> JSONResponse:

@@ -1,23 +1,40 @@
-"""Result: the best options, the charts, what drives the hidden objectives, downloads."""
+"""Result: the best options, what drives the hidden objectives, options to try, downloads. There is always one to show."""
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import re
 from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter
+from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from choicebo.serving.scheduler import BEFORE_THINKING
-from choicebo.study import Study, StudyNotFoundError
-from choicebo.web import charts, pictures, server_sent_events
-from choicebo.web.context import OwnerSitting, ResultSitting, Seat, render, server_of, whose, within
+from choicebo.presentation import charts
+from choicebo.presentation.colours import is_hue
+from choicebo.study import Point, Study, StudyNotFoundError, StudyResult
+from choicebo.study.transfer import TABLES
+from choicebo.web import pictures, server_sent_events, trying
+from choicebo.web.addresses import study_path
+from choicebo.web.context import (
+    Form,
+    OwnerSitting,
+    ResultSitting,
+    Seat,
+    render,
+    see_other,
+    server_of,
+    text,
+    whole,
+    whose,
+)
 from choicebo.web.failures import explain
-from choicebo.web.study_result import Point, Result
+from choicebo.web.known_result import known_result
 
 router = APIRouter()
 
@@ -26,7 +43,7 @@ _FEWEST_CARDS = 5
 """Where few options are best, those close behind are shown as well, ..."""
 _CLOSE = 0.25
 """... which are those of at least this probability."""
-_TABLES = ("options", "answers", "pareto")
+_MOST_DRIVERS = 4
 
 
 @router.get("/study/{name}/result")
@@ -41,12 +58,41 @@ async def result_part(request: Request, sitting: ResultSitting, rater: str = "")
     return await _shown(request, sitting, rater, "parts/result.html")
 
 
+@router.get("/study/{name}/result/compare")
+async def result_compare(request: Request, sitting: ResultSitting, rater: str = "") -> Response:
+    """Two options side by side, for the script of the page."""
+    found = await known_result(request, sitting, whose(sitting, rater))
+    return await run_in_threadpool(
+        lambda: render(request, "parts/compared.html", seat=sitting, **_compared(request, sitting.study, found))
+    )
+
+
+@router.get("/study/{name}/result/try")
+async def result_try(request: Request, sitting: ResultSitting, rater: str = "") -> Response:
+    """How probable an option is to be kept, for the script of the page."""
+    found = await known_result(request, sitting, whose(sitting, rater))
+    return await run_in_threadpool(
+        lambda: render(
+            request, "parts/tried.html", seat=sitting, tried=trying.tried(sitting.study, found, request.query_params)
+        )
+    )
+
+
 @router.get("/study/{name}/result/events")
 def result_events(request: Request, sitting: ResultSitting, rater: str = "") -> Response:
     """Server-sent events until the result is there."""
     return server_sent_events.stream(
         request, server_of(request).begin_result(sitting.study, whose(sitting, rater)), explain
     )
+
+
+@router.post("/study/{name}/result/name")
+async def name_objective(sitting: OwnerSitting, form: Form) -> Response:
+    """Give a hidden objective a name, or take it away."""
+    number, name, rater = whole(form.get("number"), "The number"), text(form, "name"), text(form, "rater")
+    await run_in_threadpool(sitting.study.name_objective, number, name, whose(sitting, rater))
+    query = f"?{urlencode({'rater': rater})}" if rater else ""
+    return see_other(f"{study_path(sitting.study.name, 'result')}{query}#objective-{number}")
 
 
 @router.get("/study/{name}/download/{file}")
@@ -57,40 +103,90 @@ def download(sitting: OwnerSitting, file: str, rater: str = "") -> Response:
         return _file(study, "study.json", study.export_json(), "application/json")
     if file == "report.html":
         return _file(study, "report.html", _report(study, whose(sitting, rater)), "text/html; charset=utf-8")
-    table = next((table for table in _TABLES if file == f"{table}.csv"), None)
+    table = next((table for table in TABLES if file == f"{table}.csv"), None)
     if table is None:
         raise StudyNotFoundError(f"There is no download {file!r}.")
-    return _file(study, file, study.export_csv(table), "text/csv; charset=utf-8")  # type: ignore[arg-type]
+    content = study.export_csv(table, rater=whose(sitting, rater))  # type: ignore[arg-type]
+    return _file(study, file, content, "text/csv; charset=utf-8")
 
 
-async def _shown(request: Request, sitting: Seat, rater: str, template: str) -> Response:
-    """The result if it is there at once, or that it is being computed."""
-    learned_from = whose(sitting, rater)
-    answers = await run_in_threadpool(sitting.study.count_answers, learned_from)
-    found = None
-    if answers:
-        begun = await run_in_threadpool(server_of(request).begin_result, sitting.study, learned_from)
-        found = await within(request, sitting, BEFORE_THINKING, begun)
-    return await run_in_threadpool(
-        lambda: render(request, template, seat=sitting, **_known(sitting, learned_from, answers, found))
+@router.get("/static/charts.css")
+def chart_style() -> Response:
+    """The style of the charts, which the report has inside."""
+    return Response(
+        charts.STYLE, media_type="text/css", headers={"Cache-Control": "public, max-age=31536000, immutable"}
     )
 
 
-def _known(sitting: Seat, learned_from: str | None, answers: int, found: Result | None) -> dict[str, Any]:
+@functools.cache
+def chart_style_address() -> str:
+    """Its address, which changes with its content."""
+    return f"/static/charts.css?v={hashlib.sha256(charts.STYLE.encode()).hexdigest()[:12]}"
+
+
+async def _shown(request: Request, sitting: Seat, rater: str, template: str) -> Response:
+    learned_from = whose(sitting, rater)
+    answers = await run_in_threadpool(sitting.study.count_answers, learned_from)
+    found = await known_result(request, sitting, learned_from) if answers else None
+    return await run_in_threadpool(
+        lambda: render(request, template, seat=sitting, **_known(request, sitting, learned_from, found))
+    )
+
+
+def _known(request: Request, sitting: Seat, learned_from: str | None, found: StudyResult | None) -> dict[str, Any]:
     study = sitting.study
-    context: dict[str, Any] = {"result": found, "answers": answers, "cards": [], "parallel": None, "scatters": ()}
-    context["whose"] = learned_from
-    context["query"] = "" if learned_from is None else "?" + urlencode({"rater": learned_from})
     several = learned_from is not None and sitting.visitor.is_owner
-    context["people"] = [person.name for person in study.raters()] if several else []
-    if found is not None and found.points:
-        shown = worth_a_card(found.points)
-        context["cards"] = [(point, pictures.card(study, point.option)) for point in shown]
-        context["more"] = max(len(found.best) - len(shown), 0)
-        context["parallel"] = charts.parallel(study.space, found.points)
-        context["scatters"] = charts.scatters(study.space, found.points)
-        context["spark"] = charts.spark
-    return context
+    context: dict[str, Any] = {
+        "result": found,
+        "whose": learned_from,
+        "query": "" if learned_from is None else "?" + urlencode({"rater": learned_from}),
+        "people": [person.name for person in study.raters()] if several else [],
+        "chart_style": chart_style_address(),
+    }
+    if found is None:
+        return context
+    shown = worth_a_card(found.points)
+    context |= {
+        "cards": [(point, pictures.card(study, point.option)) for point in shown],
+        "more": max(len(found.best) - len(shown), 0),
+        "parallel": charts.parallel(study.space, found.points),
+        "unseen": None if found.unseen is None else (found.unseen, pictures.card(study, found.unseen.option)),
+        "controls": trying.controls(study, found, request.query_params) if found.posterior is not None else (),
+        "tried": trying.tried(study, found, request.query_params) if trying.is_asked(request.query_params) else None,
+        "maps": _maps(study, found),
+        "effects": _effects(study, found),
+    }
+    return context | _compared(request, study, found)
+
+
+def _maps(study: Study, found: StudyResult) -> list[charts.Chart]:
+    if not found.points or not found.points[0].mean:
+        return []
+    titles = [objective.title for objective in found.objectives]
+    titles = titles or [f"hidden objective {d + 1}" for d in range(len(found.points[0].mean))]
+    size = pictures.drawing_size(study)
+    pictured = functools.partial(pictures.picture_address, study) if study.show.kind != "bars" else None
+    return charts.maps(study.space, found.points, titles, pictured, size[1] / size[0] if size else 0.75)
+
+
+def _effects(study: Study, found: StudyResult) -> list[list[tuple[Any, Markup]]]:
+    """For each objective its most relevant parameters, and a chart of each."""
+    listed = []
+    for objective in found.objectives:
+        shown = objective.main_drivers[:_MOST_DRIVERS]
+        span = charts.span_of(shown)
+        listed.append(
+            [(each, Markup(charts.effect(each, span, is_hue(study.show, each.parameter, each.unit)))) for each in shown]
+        )
+    return listed
+
+
+def _compared(request: Request, study: Study, found: StudyResult) -> dict[str, Any]:
+    """The two options that the address names, side by side."""
+    keys = request.query_params.getlist("option")[:2]
+    pair = [point for key in keys for point in found.points if point.key == key]
+    comparison = pictures.compared(study, [point.option for point in pair]) if len(pair) == 2 else None
+    return {"compared": comparison, "pair": pair, "chosen": keys}
 
 
 def worth_a_card(points: Sequence[Point]) -> Sequence[Point]:

@@ -1,0 +1,88 @@
+"""``choicebo predict``: how probable an option is to be kept, be it shown or not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from choicebo.cli import arguments
+from choicebo.cli.waiting import waiting
+from choicebo.errors import InvalidInputError, SpaceError
+from choicebo.formatting import percent
+from choicebo.presentation import output
+
+if TYPE_CHECKING:
+    from choicebo.space import Catalogue, Option, Space
+
+
+def predict(
+    study: arguments.Address,
+    values: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME=VALUE]...",
+            help="A value for each parameter, or the key of a row; without it, the best not shown.",
+        ),
+    ] = None,
+    name: arguments.Name = None,
+    rater: arguments.OnlyRater = None,
+    json: arguments.Json = False,
+) -> None:
+    """How probable it is that none of the options shown so far beats another one.
+
+    Without an option, the most probable one of those not shown yet is looked for.
+
+    \b
+    Examples:
+      choicebo predict bread.db
+      choicebo predict bread.db hydration=70 rye=40 salt=2 proof=8 temperature=230 minutes=40 seeds=none
+      choicebo predict products.db BP-007
+    """
+    from choicebo.presentation.fields import describe
+    from choicebo.study import Study
+
+    with Study.open(study, name) as opened:
+        given = _option(opened.space, values) if values else None
+        if not opened.count_answers(rater):
+            raise InvalidInputError(
+                "There are no answers yet, so there is nothing to predict from: choicebo pick takes some."
+            )
+        with waiting("Fitting the model") as progress:
+            found = (
+                opened.best_unseen(rater, progress=progress)
+                if given is None
+                else opened.predict([given], rater, progress=progress)[0]
+            )
+        if found is None:
+            raise InvalidInputError("Every option was shown: there is no other one.")
+        described = describe(opened.space, found.option)
+    if json:
+        output.print_json({"option": found.option, "probability": found.probability})
+        return
+    said = f"{percent(found.probability)} likely that none of the options shown so far beats it"
+    output.results().print(
+        f"{'The best one not shown yet: ' if given is None else ''}{described}\n{said}", markup=False
+    )
+
+
+def _option(space: Space | Catalogue, values: list[str]) -> Option:
+    """The option that the words of a command describe."""
+    from choicebo.space import Catalogue
+    from choicebo.space.values import suggestion
+
+    if isinstance(space, Catalogue):
+        return space.parse(" ".join(values))
+    texts = {name: text for name, _, text in (word.partition("=") for word in values)}
+    parameters = {parameter.name: parameter for parameter in space.parameters}
+    for word in texts:
+        if word not in parameters:
+            raise SpaceError(f"There is no parameter {word!r}. {suggestion(word, tuple(parameters))}".rstrip())
+    missing = [each for each in parameters if each not in texts]
+    if missing:
+        raise SpaceError(f"The option has no {missing[0]!r}: give a value for each of {', '.join(parameters)}.")
+    option = space.validate({each: parameters[each].parse(text) for each, text in texts.items()})
+    broken = space.violated(option)
+    if broken:
+        raise SpaceError(f"The option cannot be offered: it breaks the rule {broken[0]}.")
+    return option

@@ -1,0 +1,31 @@
+"""What can be said of a study at once: nobody waits for a result."""
+
+from __future__ import annotations
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+
+from choicebo.serving.scheduler import BEFORE_THINKING
+from choicebo.study import StudyResult
+from choicebo.study.result import counted_result, outdated, with_names
+from choicebo.web.context import Seat, server_of, within
+
+_BEFORE_COUNTS = 0.2
+"""Seconds for which an earlier model is waited for before counts have to do."""
+
+
+async def known_result(request: Request, sitting: Seat, learned_from: str | None) -> StudyResult:
+    """The result; while it is computed, one from earlier answers; while there is no model at all, from counts."""
+    study, server = sitting.study, server_of(request)
+    begun = await run_in_threadpool(server.begin_result, study, learned_from)
+    earlier = await run_in_threadpool(server.begin_earlier_result, study, learned_from)
+    found = await within(request, sitting, BEFORE_THINKING, begun)
+    if found is None:
+        known = server.latest_result(study, learned_from)
+        if known is not None and known.posterior is not None:
+            found = await run_in_threadpool(outdated, study, known, learned_from)
+        else:
+            found = await within(request, sitting, _BEFORE_COUNTS, earlier)
+    if found is None:
+        return await run_in_threadpool(counted_result, study, learned_from)
+    return await run_in_threadpool(with_names, study, found)
