@@ -12,7 +12,7 @@ from choicebo.space.spacing import differences
 warnings.filterwarnings("ignore", category=cb.ConvergenceWarning)
 
 SPACE = cb.Space([cb.Real("size", 0, 1), cb.Angle("hue")])
-STEPPED = cb.Space([cb.Real("size", 0, 1, step=0.05), cb.Real("depth", 2, 3, step=0.1), cb.Angle("hue", step=10)])
+STEPPED = cb.Space([cb.Real("size", 0, 1, step=0.01), cb.Real("depth", 2, 3, step=0.1), cb.Angle("hue", step=10)])
 
 
 def optimizer(space=SPACE, **settings):

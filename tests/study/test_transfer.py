@@ -82,6 +82,12 @@ def test_choices_must_be_about_options_of_the_study(tmp_path):
         transfer.read_choices(SPACE, cb.ChoiceData([[0.0, 0.0]]))
 
 
+def test_choices_may_be_about_options_between_two_steps():
+    space = cb.Space([cb.Real("heat", 0, 1, step=0.25)])
+    ((shown, kept),) = transfer.read_choices(space, cb.ChoiceData([[0.25], [0.3]], [((0, 1), (1,))]))
+    assert (shown, kept) == ([{"heat": 0.25}, {"heat": 0.3}], (1,))
+
+
 def test_a_file_that_is_not_there_is_named():
     with pytest.raises(DataError, match=r"nowhere\.csv"):
         transfer.read_pairs(MENU, "nowhere.csv")
