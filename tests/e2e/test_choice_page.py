@@ -318,3 +318,21 @@ def test_five_pictures_use_the_screen_and_are_seen_at_once(
     assert min(box["width"] for box in boxes) > least
     bar = page.locator(".actions").bounding_box()
     assert max(box["y"] + box["height"] for box in boxes) < bar["y"] + 14  # nothing is behind the buttons
+
+
+def test_the_history_names_what_was_not_kept_and_leaves_its_colours_alone(
+    server: Server, new_study: NewStudy, open_page: Open
+) -> None:
+    drawing = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 40 30"><rect width="{minutes}" height="9"/></svg>'
+    study, page = new_study(show=Show("svg", template=drawing)), open_page()
+    study.tell(study.ask(), [1])
+    go(page, server, study, "history")
+    for _ in range(2):  # a retracted answer is marked, and not bleached either
+        assert [words.strip() for words in page.locator(".past .mark").all_inner_texts()].count("not kept") == 4
+        looks = page.locator(".past .picture").evaluate_all(
+            "all => all.map((each) => getComputedStyle(each)).map((style) => [style.opacity, style.filter])"
+        )
+        assert looks == [["1", "none"]] * 5
+        if study.n_answers:
+            page.get_by_role("button", name="Retract").click()
+            page.get_by_role("button", name="Restore").wait_for()
