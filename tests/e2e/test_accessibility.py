@@ -29,6 +29,9 @@ def learned(server: Server) -> str:
         beaten = [any(a > v[0] and b > v[1] for a, b in values) for v in values]
         study.tell(question, [at for at, lost in enumerate(beaten) if not lost])
     study.retract(study.history()[0])
+    for rater in ("ann", "ben"):
+        study.add_rater(rater)
+    study.remove_rater("ben")
     study.skip(study.ask())
     return study.name
 
@@ -50,6 +53,8 @@ def test_no_page_has_a_serious_finding(
         f"/study/{learned}": "#choose",
         f"/study/{learned}/history": ".past",
         f"/study/{learned}/raters": "table",
+        f"/study/{learned}/raters?remove=ann": ".danger",
+        f"/study/{learned}/settings": ".danger",
         "/studies": ".studies",
         "/studies/new": "#study-form",
         "/studies/catalogue": ".setup",
@@ -93,7 +98,8 @@ def test_a_study_is_set_up_in_the_browser_with_live_validation(server: Server, o
     rows.nth(0).get_by_label("Name").fill("salt")
     rows.nth(0).get_by_label("From").fill("0")
     rows.nth(0).get_by_label("To", exact=True).fill("-5")
-    page.get_by_text("above high").wait_for()
+    page.locator("#error-p-high-0").get_by_text("is below From").wait_for()
+    assert rows.nth(0).get_by_label("To", exact=True).get_attribute("aria-invalid") == "true"
     rows.nth(0).get_by_label("To", exact=True).fill("5")
     page.locator(".sample li").nth(4).wait_for()
     page.get_by_role("button", name="Add a parameter").click()
@@ -104,9 +110,49 @@ def test_a_study_is_set_up_in_the_browser_with_live_validation(server: Server, o
     rows.nth(2).get_by_label("Values").fill("egg, rice, glass")
     page.get_by_text("noodles egg").or_(page.get_by_text("noodles rice")).first.wait_for()
     page.get_by_label("Rules, one per line").fill("salt >= 9")
-    page.locator(".problem").wait_for()
+    page.locator("#error-constraints").get_by_text("never satisfied").wait_for()
+    assert serious(page) == []
     page.get_by_label("Rules, one per line").fill("salt >= 1")
     page.locator(".sample li").nth(4).wait_for()
     page.get_by_role("button", name="Create the study").last.click()
     page.wait_for_selector('#stage[data-question="1"]')
     assert page.locator(".card").count() == 5
+
+
+def test_a_refused_form_leads_to_its_first_mistake_on_a_phone(server: Server, open_page: Callable[..., Any]) -> None:
+    page = open_page(viewport={"width": 390, "height": 844})
+    page.goto(f"{server.address}/studies/new")
+    page.get_by_label("Name of the study").fill("tea")
+    page.locator("#field-p-name-0").fill("water temperature")
+    page.locator("#field-p-low-0").fill("80")
+    page.locator("#field-p-high-0").fill("100")
+    page.get_by_label("Rules, one per line").fill("water temperature >= 90")
+    page.get_by_role("button", name="Create the study").last.click()
+    page.locator(".problem").first.wait_for()
+    field = page.locator("#field-constraints")
+    assert field.evaluate("field => field === document.activeElement")
+    assert page.locator("#error-constraints").is_visible()
+    assert "Did you mean water_temperature?" in page.locator("#error-constraints").inner_text()
+    rule, carets = page.locator("#error-constraints .caret").inner_text().splitlines()[:2]
+    assert carets == "^" * rule.index(" >=")
+    assert serious(page) == []
+
+
+def test_the_columns_of_a_table_are_shown_and_can_be_chosen_differently(
+    server: Server, open_page: Callable[..., Any], tmp_path: Path
+) -> None:
+    (tmp_path / "tea.csv").write_text("id,name,title,price\n1,Assam,x,3\n2,Sencha,y,4\n")
+    page = open_page()
+    page.goto(f"{server.address}/studies/catalogue")
+    page.get_by_label("Table").set_input_files(tmp_path / "tea.csv")
+    page.get_by_role("row", name="name the name that people see").wait_for()
+    label = page.get_by_label("Column with their names")
+    assert label.input_value() == "name"
+    assert serious(page) == []
+    label.select_option("title")
+    page.get_by_role("row", name="title the name that people see").wait_for()
+    assert label.evaluate("field => field.value") == "title"
+    page.get_by_label("Name of the study").fill("teas")
+    page.get_by_role("button", name="Create the study").click()
+    page.wait_for_selector('#stage[data-question="1"]')
+    assert Study.open(server.url, "teas").space.label == "title"

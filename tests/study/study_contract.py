@@ -802,6 +802,7 @@ class KeepingHouse:
             with pytest.raises(StudyArchivedError, match="archived"):
                 act()
         assert (beside.n_answers, len(beside.history()), beside.archived_at) == (1, 1, study.archived_at)
+        assert beside.open_question() is None
         assert [info.archived_at for info in Study.list(url)] == [study.archived_at]
         assert Study.open(url).name == "bread"
         new_study(url, "soup", MENU)

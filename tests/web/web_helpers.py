@@ -78,11 +78,13 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Browser]]:
     url = str(tmp_path / "studies.db")
     with ExitStack() as stack:
 
-        def start(token: str | None = None, pool: Executor | None = None, **settings: Any) -> Browser:
+        def start(
+            token: str | None = None, pool: Executor | None = None, database: str = url, **settings: Any
+        ) -> Browser:
             used = stack.enter_context(ThreadPoolExecutor(1)) if pool is None else pool
-            app = create_app(ServerSettings(url, token=token, **settings), used)
+            app = create_app(ServerSettings(database, token=token, **settings), used)
             client = TestClient(app, "http://127.0.0.1:8000", raise_server_exceptions=False)
-            return Browser(stack.enter_context(client), url)
+            return Browser(stack.enter_context(client), database)
 
         yield start
 

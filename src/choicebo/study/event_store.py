@@ -82,6 +82,10 @@ class EventStore:
                 raise self._gone()
         return raters.resolve(name, self._raters)
 
+    def may_answer(self, rater: str) -> bool:
+        """Whether a rater may answer; as it was when last read."""
+        return self.what.archived_at is None and self._raters.get(rater) is None
+
     def check_may_answer(self, rater: str) -> None:
         """Refuse a rater who was removed, and everybody if the study is archived; as it was when last read."""
         self._refuse_archived()

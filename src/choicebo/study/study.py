@@ -456,9 +456,8 @@ class Study:
         name = self._events.rater(rater)
         with self._events.reading() as state:
             latest = [state.answer(act) for act in state.latest_acts(name)]
-            return Standing(
-                next(iter(state.open_questions(name)), None), state.n_answers(name), latest[0] if latest else None
-            )
+            waiting = state.open_questions(name) if self._events.may_answer(name) else []
+            return Standing(waiting[0] if waiting else None, state.n_answers(name), latest[0] if latest else None)
 
     def is_ready(self, rater: str | None = None) -> bool:
         """Whether :meth:`ask` would return at once."""

@@ -16,6 +16,7 @@ from starlette.staticfiles import StaticFiles
 from choicebo import __version__
 from choicebo.web import failures
 from choicebo.web.access import Access
+from choicebo.web.api import manage_routes
 from choicebo.web.api import routes as api
 from choicebo.web.context import STATIC
 from choicebo.web.guard import Guard
@@ -52,6 +53,7 @@ def create_app(settings: ServerSettings, pool: Executor | None = None) -> FastAP
     for page in (entrance, studies, setup, choose, steering, result, history, raters, manage):
         app.include_router(page.router, include_in_schema=False)
     app.include_router(api.router)
+    app.include_router(manage_routes.router)
     # Pages are left as they are: beside what a visitor can send, compression would tell of the form's secret value.
     app.mount("/static", GZipMiddleware(_Static(directory=str(STATIC))))
     only_here = settings.token is None and is_loopback(settings.host)

@@ -56,6 +56,7 @@ class StudyOut(_Out):
     created_at: datetime
     answers: int
     raters: int
+    archived_at: datetime | None = Field(description="Since when nothing is asked or answered; null: it is in use.")
 
 
 class StudyDetail(_Out):
@@ -70,6 +71,8 @@ class StudyDetail(_Out):
     settings: dict[str, Any]
     baseline: Option | None
     shown_as: str = Field(description="bars, svg or image")
+    archived_at: datetime | None = Field(description="Since when nothing is asked or answered; null: it is in use.")
+    objective_names: list[str] | None = Field(description="What people call the hidden objectives.")
 
 
 class ShowIn(_In):
@@ -91,6 +94,34 @@ class StudyIn(_In):
     baseline: Option | None = None
     raters: Literal["together", "separate"] = "together"
     settings: dict[str, Any] = Field(default_factory=dict, description="Keyword arguments of `ChoiceOptimizer`.")
+
+
+class EditIn(_In):
+    """What is to change of a study; what is left out stays as it is."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"question": "Which loaves would you bake again?"}]})
+
+    name: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    question: Annotated[str, Field(min_length=1, max_length=300)] | None = None
+    show: ShowIn | None = None
+    objective_names: Annotated[list[str], Field(max_length=20)] | None = Field(
+        default=None, description="What people call the hidden objectives; an empty list takes the names away."
+    )
+
+
+class DuplicateIn(_In):
+    """A copy of a study."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "bread, again", "answers": False}]})
+
+    name: str = Field(min_length=1, max_length=200)
+    answers: bool = Field(default=False, description="Whether it has the raters and all answers, too.")
+
+
+class DeletedOut(_Out):
+    """What is gone."""
+
+    deleted: str
 
 
 class QuestionOut(_Out):
@@ -260,6 +291,7 @@ class RaterOut(_Out):
     answers: int
     open_questions: int
     last_seen: datetime | None
+    removed_at: datetime | None = Field(description="Since when they can no longer answer; null: they can.")
 
 
 class TokenOut(_Out):
