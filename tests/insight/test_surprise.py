@@ -31,7 +31,8 @@ def test_a_slip_that_the_model_has_learned_from_is_found_with_the_answer_that_it
     found = surprises(cb.ChoiceGP(latent_dim=1, engine="laplace").fit_silently(data))
     assert [each.choice for each in found if each.noteworthy] == [slip]
     worst = found[0]
-    assert worst.against is not None and worst.against != slip
+    assert worst.against is not None
+    assert worst.against != slip
     assert f"clashes most with answer {worst.against + 1}" in worst.sentence
     mine, other = choices[slip], choices[worst.against]
     assert worst.disputed

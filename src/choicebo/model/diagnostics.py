@@ -66,6 +66,17 @@ class Diagnostics:
             )
         return tuple(found)
 
+    @property
+    def in_words(self) -> tuple[str, ...]:
+        """What is poor, for somebody who answers questions and sets nothing; empty if nothing is."""
+        if not self.problems:
+            return ()
+        figures = f"R-hat {self.r_hat:.2f}, {self.effective_sample_size:.0f} effective draws"
+        return (
+            f"The model's figures are less certain than usual ({figures}). Its questions are as good as before; look at the "
+            "probabilities again after a few more answers.",
+        )
+
     def warn(self) -> None:
         """Issue a :class:`ConvergenceWarning` for what is poor."""
         if self.problems:

@@ -70,7 +70,7 @@ def build_result(study: Study, rater: str | None = None) -> Result:
         dimension=str(history[-1]["reason"]) if history else "",
         points=_points(fitted, posterior, [objective.latent_dim for objective in objectives]),
         objectives=objectives,
-        advice=advise(study, posterior, study.questions(rater=rater)),
+        advice=advise(study, posterior, study.questions(rater=rater), rater),
         diagnostics=posterior.diagnostics.problems,
     )
 
