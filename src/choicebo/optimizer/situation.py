@@ -298,7 +298,9 @@ class Situation:
             probability = posterior.pareto_probability(posterior.options)
             return posterior.options[np.argsort(-probability, kind="stable")]
         answers = [(self.points(shown), kept) for shown, kept in self.choices]
-        return np.array(kept_points(answers, self.seen[:0])).reshape(-1, self.space.dim)
+        kept = kept_points(answers, self.seen[:0])
+        # A newcomer meets what has stood the most comparisons; others are shown what has stood the fewest.
+        return np.array(kept[::-1] if self.beginning else kept).reshape(-1, self.space.dim)
 
     def _proposal(self, posterior: Posterior, part: Searchable | None = None, **changes: Any) -> Proposal:
         settings = self.settings

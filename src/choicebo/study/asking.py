@@ -53,7 +53,7 @@ class Asking:
     @functools.cached_property
     def computations(self) -> Computations:
         """What computes; loading it takes half a second, which listing studies need not wait for."""
-        from choicebo.optimizer.computations import Computations
+        from choicebo.optimizer import Computations
 
         return Computations(self._executor, self._posteriors)
 
@@ -87,7 +87,7 @@ class Asking:
 
     def situation(self, state: State, rater: str | None) -> Situation:
         """What is known of everybody, or of one rater."""
-        from choicebo.optimizer.situation import Situation
+        from choicebo.optimizer import Situation
 
         history, position, known = self._situations.get(rater, (None, -1, None))
         if known is None or history is not state or position != state.last(rater):
@@ -125,7 +125,7 @@ class Asking:
                 return waiting[0]
             needs_model = self.needs_model(state, name)
         if patience is not None and needs_model and not another:
-            from choicebo.optimizer.patience import Patience
+            from choicebo.optimizer import Patience
 
             mine = self._patience.setdefault(name, Patience())
             # With the model's question at hand, nothing stands in for it.

@@ -428,7 +428,7 @@ class Study:
             include: Options that the next question is to have as they are, such as one of the person's own.
             clear: Whether to forget what was wished for before.
         """
-        from choicebo.optimizer.steered import wished_part
+        from choicebo.optimizer import wished_part
 
         name = self._events.rater(rater)
         with self._events.writing() as writer:
