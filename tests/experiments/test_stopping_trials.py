@@ -52,7 +52,15 @@ def test_the_amount_of_flicker_that_foretold_what_came_has_the_best_score():
 def test_stored_steps_are_judged_by_the_rule_as_it_is_now():
     used = stopping_trials.FLICKERS.index(stopping_trials.FLICKER)
     step = {"answers": 20, "remaining": 0.01, "by_flicker": [0.95 if i == used else 0.1 for i in range(7)]}
-    assert stopping_trials.judged(step)["stability"] == 0.95
-    assert stopping_trials.judged(step)["stop"]
-    assert not stopping_trials.judged(step | {"remaining": 0.2})["stop"]
-    assert not stopping_trials.judged(step | {"answers": 3})["stop"]
+
+    def last(*steps):
+        return stopping_trials.judged(steps)[-1]
+
+    assert last(step)["stability"] == 0.95
+    assert last(step)["stop"]
+    assert not last(step | {"remaining": 0.2})["stop"]
+    assert not last(step | {"answers": 3})["stop"]
+    unsure = step | {"by_flicker": [0.05] * 7}
+    assert last(unsure, step, step)["stability"] == pytest.approx(0.65)
+    assert not last(unsure, step, step)["stop"]
+    assert last(unsure, step, step, step)["stop"]

@@ -151,3 +151,18 @@ def test_bad_candidates_and_questions_are_refused(bread_posterior):
     dim = bread_posterior.options.shape[1]
     with pytest.raises(InvalidInputError, match="question must have shape"):
         stop_advice(bread_posterior, np.zeros((2, dim)), question=np.zeros((1, dim)))
+
+
+def test_the_advice_is_the_mean_of_the_last_looks(settled):
+    """From "likely to change" to "you may stop" within two answers would be a change of mind, not of knowledge."""
+    candidates = np.linspace(0.0, 1.0, 33)[:, None]
+    unsure = believing(settled.data.subset(range(23)), lambda X: np.zeros((len(X), 2)), spread=4.0)
+    sure = believing(settled.data.subset(range(24)), climbing, spread=0.01)
+    alone, smoothed = stop_advice(settled, candidates), stop_advice(settled, candidates, before=[sure, unsure])
+    assert alone.stop
+    assert not smoothed.stop
+    assert (alone.looks, smoothed.looks) == (1, 3)
+    asked = [settled.data.X[list(settled.data.choices[at].shown)] for at in (24, 23)]
+    single = [stop_advice(each, candidates, question=next) for each, next in zip((sure, unsure), asked, strict=True)]
+    assert smoothed.stability == pytest.approx(np.mean([alone.stability, *(each.stability for each in single)]))
+    assert stop_advice(settled, candidates, before=[sure]).stop

@@ -12,7 +12,7 @@ from choicebo.errors import InvalidInputError, StudyError
 from choicebo.model.engines.base import Limits
 from choicebo.study import Study
 from choicebo.study.option_counts import count_options
-from choicebo.study.result import build_result, counted_result, earlier_result, trust_sentence
+from choicebo.study.result import build_result, counted_result, earlier_result
 
 SPACE = cb.Space([cb.Integer("hue", 0, 90, unit="°"), cb.Real("salt", 0, 1)])
 
@@ -128,10 +128,10 @@ def test_an_exported_name_comes_back_and_names_the_same_objective(learned, tmp_p
 
 def test_a_poor_fit_is_told_once_with_what_to_do(learned):
     diagnostics = learned.posterior().diagnostics
-    assert trust_sentence(diagnostics) == ""
+    assert diagnostics.sentence == ""
     poor = dataclasses.replace(diagnostics, r_hat=1.4, effective_sample_size=3.0, limits=Limits())
     assert len(poor.problems) == 2
-    said = trust_sentence(poor)
+    said = poor.sentence
     assert "more answers" in said
     assert "Hamiltonian" not in said
 

@@ -51,6 +51,14 @@ class Keys:
             if key is not None:
                 return key
 
+    def read_line(self) -> str:
+        """A whole line as it is typed, which the terminal shows; ``END`` at the end of the input."""
+        self._restore.close()
+        try:
+            return self._stream.readline()
+        finally:
+            self.__enter__()
+
     def forget(self) -> None:
         """Drop keys that were typed before there was anything to answer; a pipe keeps them."""
         if self.is_terminal and sys.platform != "win32":

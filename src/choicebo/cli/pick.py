@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -29,6 +28,10 @@ def pick(
     questions: Annotated[
         int | None, typer.Option("--questions", "-q", min=1, metavar="N", help="Stop after this many answers.")
     ] = None,
+    change: Annotated[
+        int | None,
+        typer.Option("--change", min=1, metavar="N", help="Answer question N anew, in the place of the answer it has."),
+    ] = None,
     ahead: Annotated[
         bool, typer.Option("--ahead/--no-ahead", hidden=True, help="Of earlier versions; it does nothing any more.")
     ] = True,
@@ -44,6 +47,9 @@ def pick(
       s           skip the question
       u           undo the latest answer or skip; its question comes again
       0           none of these: what you have today is better (if the study names that)
+      k           keep a property in the questions to come, such as: typeface serif (k alone takes all locks off)
+      m           more like one of these in the next question
+      o           compare with an option of your own in the next question
       ?           why these options
       q           stop; everything is stored already
 
@@ -54,26 +60,31 @@ def pick(
     Examples:
       choicebo pick bread.db
       choicebo pick bread.db --rater ann --join
+      choicebo pick bread.db --change 8
       choicebo pick postgresql://ann@server/studies --name bread
       echo "1 3" | choicebo pick bread.db --plain
     """
     from choicebo.cli.keys import Keys
     from choicebo.cli.session import PlainSession, Session
-    from choicebo.errors import ConvergenceWarning
     from choicebo.model import compiling
     from choicebo.study import Storage, Study
 
-    with warnings.catch_warnings(), Storage(study) as storage:
-        warnings.simplefilter("ignore", ConvergenceWarning)  # choicebo status says it, and not across the table
+    with Storage(study) as storage:
         opened = Study.open(storage, name)
         compiling.start()  # the first questions need no model, so that nobody waits for it
         who = _rater(opened, rater, join)
+        if change is not None:
+            change_answer(opened, who, change, plain)
+            return
         if plain:
             given = PlainSession(opened, who, sys.stdin).run(questions)
         else:
             with Keys() as keys:
                 given = Session(opened, who, keys).run(questions)
         total = opened.n_answers
+        known = opened.optimizer().known_posterior if given else None
+    if known is not None and known.diagnostics.sentence:
+        output.warn(known.diagnostics.sentence)
     address = without_password(study)
     output.say(f"{counted(given, 'answer')} given, {total} in all. What was learned: choicebo status {address}")
 
@@ -90,3 +101,16 @@ def _rater(study: Study, rater: str | None, join: bool) -> str | None:
         )
     study.add_rater(rater)
     return rater
+
+
+def change_answer(study: Study, rater: str | None, number: int, plain: bool) -> None:
+    """Let a question be answered anew."""
+    from choicebo.cli.keys import Keys
+    from choicebo.cli.session import PlainSession, Session
+
+    if plain:
+        changed = PlainSession(study, rater, sys.stdin).change(number)
+    else:
+        with Keys() as keys:
+            changed = Session(study, rater, keys).change(number)
+    output.say(f"Question {number} has another answer." if changed else f"Question {number} is as it was.")

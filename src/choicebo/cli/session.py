@@ -14,15 +14,19 @@ from rich.text import Text
 from choicebo.cli.keys import END, ENTER, Keys
 from choicebo.cli.option_table import KEYS, OptionTable
 from choicebo.cli.waiting import waiting
-from choicebo.errors import InvalidInputError
-from choicebo.formatting import counted
+from choicebo.errors import ChoiceboError, InvalidInputError
+from choicebo.formatting import counted, value_text
+from choicebo.history.steering import written_option, written_value
+from choicebo.optimizer.patience import PATIENCE
 from choicebo.presentation import output
-from choicebo.study import Question, Study
+from choicebo.space import Catalogue
+from choicebo.study import OWNER, Question, Study
 
 CHOOSING = "Choosing the next question"
 KEEP_SOMETHING = "Mark at least one option to keep, or s to skip."
 NO_BASELINE = "This study names nothing to fall back on: s skips."
 STOP, SKIP, UNDO, NONE = "stop", "skip", "undo", "none"
+LOCK, LIKE, OWN = "lock", "like", "own"
 Act = str | tuple[int, ...]
 """What the person decided: one of the words above, or the positions kept."""
 
@@ -46,12 +50,14 @@ class Turn(ABC):
         given = 0
         while limit is None or given < limit:
             with waiting(CHOOSING) as progress:
-                question = self.study.ask(self._rater, progress=progress)
+                question = self.study.ask(self._rater, patience=PATIENCE, progress=progress)
             began = time.monotonic()
             act = self.decide(question)
             if act == STOP:
                 break
-            if act == UNDO:
+            if act in (LOCK, LIKE, OWN):
+                self._wish(str(act), question)
+            elif act == UNDO:
                 given -= self._undo()
             elif act == SKIP:
                 self.study.skip(question, rater=self._rater)
@@ -63,6 +69,59 @@ class Turn(ABC):
                 given += 1
                 self.say(f"Kept {_listed(kept)}." if kept else "None of them.")
         return max(given, 0)
+
+    def change(self, number: int) -> bool:
+        """Let a question be answered anew; whether it was."""
+        question = self.study.get_question(number)
+        if question.rater != (self._rater or OWNER):
+            raise InvalidInputError(f"Question {number} was asked to {question.rater!r}: change your own answers.")
+        before = question.kept if question.kept is not None else ()
+        self.say(f"Now: kept {_listed(before)}." if before else "Now: nothing is kept.")
+        act = self.decide(question)
+        kept = () if act == NONE else act
+        if isinstance(kept, str):
+            return False
+        told = self.study.tell(question, kept, rater=self._rater, correction=not question.is_open)
+        return not told.repeated
+
+    @abstractmethod
+    def read_text(self, prompt: str) -> str:
+        """What the person writes in one line."""
+
+    def _wish(self, wish: str, question: Question) -> None:
+        """Ask what the next question is to be like, and store it."""
+        try:
+            told = self._stored_wish(wish, question)
+        except ChoiceboError as error:
+            told = str(error)
+        self.say(told)
+
+    def _stored_wish(self, wish: str, question: Question) -> str:
+        study, space = self.study, self.study.space
+        if wish == LOCK:
+            written = self.read_text(
+                "Keep which property at which value? Such as: typeface serif; nothing takes all locks off."
+            )
+            if not written:
+                study.steer(self._rater, locked={})
+                return "No property is locked any more."
+            name = max((each for each in space.names if written.startswith(each)), key=len, default=written.split()[0])
+            value = written.removeprefix(name).strip(" =:") if name in space.names else ""
+            locked = written_value(space, name, value) if name in space.names else value
+            found = study.steer(self._rater, locked={**study.wishes(self._rater).locked, name: locked})
+            listed = ", ".join(f"{each} {value_text(held)}" for each, held in found.locked.items())
+            return f"From the next question on: {listed}."
+        if wish == LIKE:
+            written = self.read_text(f"More like which one, 1 to {len(question.options)}?")
+            place = KEYS.find(written) if written else -1
+            if not 0 <= place < len(question.options):
+                return f"There is no option {written!r}: give its number."
+            study.steer(self._rater, like=question.options[place])
+            return f"The next question has more like option {written}."
+        names = [space.key] if isinstance(space, Catalogue) else [each.name for each in space.parameters]
+        texts = {name: self.read_text(f"Your own option: {name}?") for name in names}
+        study.steer(self._rater, include=[written_option(space, texts)])
+        return "The next question has your own option."
 
     def why(self, question: Question) -> str:
         """Why these options, in some sentences."""
@@ -81,6 +140,12 @@ class Turn(ABC):
                 return SKIP, ""
             case "u" | "undo":
                 return UNDO, ""
+            case "k" | "keep" | "lock":
+                return LOCK, ""
+            case "m" | "more" | "like":
+                return LIKE, ""
+            case "o" | "own" | "mine":
+                return OWN, ""
             case "?" | "why" | "help":
                 return None, self.why(question)
             case "0" | "none":
@@ -114,6 +179,11 @@ class Session(Turn):
     def say(self, sentence: str) -> None:
         """Print a sentence below the table."""
         self._console.print(Text(sentence, style="dim"))
+
+    def read_text(self, prompt: str) -> str:
+        """Ask for a line below the table."""
+        self._console.print(Text(f"{prompt} ", style="bold"), end="")
+        return self._keys.read_line().strip()
 
     def decide(self, question: Question) -> Act:
         """Show the table and read keys until one of them decides."""
@@ -164,7 +234,7 @@ class Session(Turn):
         marks = Text("Keep: ")
         for place, key in enumerate(KEYS[: options.size]):
             marks.append(f"[{key}]" if place in kept else f" {key} ", style="bold green" if place in kept else "")
-        keys = "   Enter done  s skip  u undo  ? why  q stop"
+        keys = "   Enter done  s skip  u undo  k keep a property  m more like  o own option  ? why  q stop"
         marks.append(keys + ("  0 none of these" if options.has_baseline else ""), style="dim")
         parts: list[RenderableType] = [options.table(kept, self._console.width)] if with_table else []
         parts.append(marks)
@@ -184,6 +254,11 @@ class PlainSession(Turn):
         """Print a line."""
         output.print_line(sentence)
 
+    def read_text(self, prompt: str) -> str:
+        """Ask for a line."""
+        self.say(prompt)
+        return self._stream.readline().strip()
+
     def decide(self, question: Question) -> Act:
         """Read the options out and take lines until one of them decides."""
         self.say("")
@@ -192,6 +267,9 @@ class PlainSession(Turn):
             self.say(line)
         none = ", 0 for none of these" if self.study.baseline else ""
         self.say(f"Type the numbers to keep, such as 1 3; or s to skip, u to undo{none}, ? for why, q to stop.")
+        self.say(
+            "For the questions to come: k keeps a property, m shows more like one of these, o compares with your own."
+        )
         while True:
             line = self._stream.readline()
             act, reply = self._understand(line, question)

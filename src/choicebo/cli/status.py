@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from choicebo.optimizer import ParetoOption
-    from choicebo.study import Status, Study, StudyInfo
+    from choicebo.study import Answer, Status, Study, StudyInfo
 
 
 def status(
@@ -71,6 +72,11 @@ def show(study: Study, found: Status) -> None:
         console.print(_pareto_table(study, found.pareto_set, console))
     for each in found.surprising:
         console.print(_surprise(each), style="yellow", markup=False, highlight=False)
+        if each.against is not None:
+            console.print(_clash_table(study, each.past, each.against))
+            changes = " or ".join(f"--change {past.question}" for past in (each.past, each.against) if past.question)
+            if changes:
+                console.print(f"To change one of them: choicebo pick ... {changes}", markup=False, highlight=False)
     if found.advice is not None:
         console.print(found.advice.sentence, markup=False, highlight=False, style="bold")
 
@@ -96,6 +102,26 @@ def _pareto_table(study: Study, found: tuple[ParetoOption, ...], console: Consol
         )
     if len(found) > most:
         table.caption = f"and {len(found) - most} more: choicebo export ... pareto"
+    return table
+
+
+def _clash_table(study: Study, *answers: Answer) -> Any:
+    """Two answers side by side: what was shown, and what was kept of it."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from choicebo.presentation.fields import describe
+
+    table = Table(border_style="dim")
+    columns = []
+    for past in answers:
+        table.add_column(f"question {past.question}" if past.question else f"choice {past.id}", overflow="fold")
+        order = sorted(range(len(past.options)), key=lambda at, past=past: at not in past.kept)
+        columns.append(
+            [f"{'kept' if at in past.kept else '    '}  {describe(study.space, past.options[at])}" for at in order]
+        )
+    for row in itertools.zip_longest(*columns, fillvalue=""):
+        table.add_row(*map(Text, row))
     return table
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from choicebo.errors import ConvergenceWarning
 from choicebo.presentation import output
 
-PATIENCE = 4.0
+PATIENCE = 1.0
 """Seconds after which a wait is explained."""
 ONCE = "The model is being compiled, once on this machine, which takes some ten seconds."
 
@@ -31,11 +33,17 @@ def waiting(what: str, *, model: bool = True) -> Iterator[Report]:
         BarColumn(bar_width=24),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    with (
+        warnings.catch_warnings(),
+        Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar,
+    ):
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the result says it, once and not across the bar
         task = bar.add_task(what, total=None)
 
         def explain() -> None:
             reason = _reason() if model else ""
+            if console.is_terminal and not reason:
+                return  # the bar says what is being done
             bar.console.print(f"{what}. {reason}".strip(), style="dim", markup=False, highlight=False, soft_wrap=True)
 
         timer = threading.Timer(PATIENCE, explain)

@@ -17,7 +17,7 @@ from choicebo.experiments.document import Section
 from choicebo.experiments.problems import problem, unit_space
 from choicebo.experiments.report_tables import new_table
 from choicebo.experiments.trials import FinishedTrial, Trial
-from choicebo.insight.stopping import FLICKER, enough, foresee, stay_probability
+from choicebo.insight.stopping import FLICKER, LOOKS, enough, foresee, stay_probability
 from choicebo.model.posterior import Posterior
 from choicebo.optimizer import ChoiceOptimizer
 
@@ -83,10 +83,23 @@ def simulate(task: str, questions: int, seed: int) -> list[dict[str, Any]]:
     return steps
 
 
-def judged(step: dict[str, Any]) -> dict[str, Any]:
-    """A step with the stability and the advice that the rule as it is now gives."""
-    stability = step["by_flicker"][FLICKERS.index(FLICKER)]
-    return step | {"stability": stability, "stop": enough(step["answers"], stability, step["remaining"])}
+def judged(steps: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The steps of one study with the stability and the advice that the rule as it is now gives."""
+    found = []
+    for at, step in enumerate(steps):
+        looks = steps[max(0, at + 1 - LOOKS) : at + 1]
+        stability = float(np.mean([look["by_flicker"][FLICKERS.index(FLICKER)] for look in looks]))
+        remaining = float(np.mean([look["remaining"] for look in looks]))
+        stop = enough(step["answers"], stability, remaining)
+        found.append(step | {"stability": stability, "remaining": remaining, "stop": stop})
+    return found
+
+
+def restlessness(studies: Sequence[Sequence[dict[str, Any]]]) -> tuple[float, int]:
+    """Mean change of the stability from one answer to the next, and how often the advice changed, in judged studies."""
+    pairs = [pair for steps in studies for pair in zip(steps, steps[1:], strict=False)]
+    moves = [abs(after["stability"] - before["stability"]) for before, after in pairs]
+    return float(np.mean(moves)) if moves else 0.0, sum(a["stop"] != b["stop"] for a, b in pairs)
 
 
 def smooth_objectives(seed: int, terms: int = 40) -> Callable[[Array], Array]:
@@ -151,7 +164,8 @@ def flicker_table(finished: Sequence[FinishedTrial]) -> Table:
 
 def table(finished: Sequence[FinishedTrial]) -> Table:
     """The curve, and what the true front lacked when the advice was to stop."""
-    steps = [judged(step) for done in finished for step in done.result["steps"]]
+    studies = [judged(done.result["steps"]) for done in finished]
+    steps = [step for study in studies for step in study]
     stops = [step["lacking"] for step in steps if step["stop"]]
     error = np.mean([abs(step["remaining"] - step["lacking"]) for step in steps])
     caption = f"Remaining share: off the true one by {error:.1%} on average." + (
@@ -159,6 +173,10 @@ def table(finished: Sequence[FinishedTrial]) -> Table:
         "average."
         if stops
         else " Never advised to stop."
+    )
+    moved, changed = restlessness(studies)
+    caption += (
+        f" From one answer to the next, what is foretold moves by {moved:.0%}; the advice changed {changed} times."
     )
     headings = ("foretold", "stayed", "answers")
     found = new_table("Does the Pareto set stay as foretold?", headings, words=0, caption=caption)

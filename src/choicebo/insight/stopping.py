@@ -4,11 +4,15 @@ Two different things can make a further question worthwhile. The answer may chan
 Pareto-optimal; and options not seen yet may reach further. The first is computed by going through every possible answer to
 a next question and weighting the draws by it, the second as the hypervolume in the latent space, draw by draw, that the
 present Pareto set still lacks.
+
+A single look is restless: one answer can make it look settled, and the next can unsettle it. So the advice is the mean of the
+looks after the last three answers.
 """
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -31,6 +35,8 @@ STABLE = 0.9
 """Stop only if the set stays with at least this probability, ..."""
 LITTLE_LEFT = 0.05
 """... and if at most this share of the reachable hypervolume is still missing."""
+LOOKS = 3
+"""The advice is the mean of so many looks, after the last answer and after those before it."""
 _QUESTION_SIZE = 5
 _MAX_CANDIDATES = 256
 FLICKER = 0.02
@@ -44,13 +50,15 @@ class StopAdvice:
 
     stop: bool
     stability: float
-    """Probability that one more answer leaves the Pareto set of the options seen so far as it is."""
+    """Probability that one more answer leaves the Pareto set of the options seen so far as it is; the mean of the last looks."""
     remaining: float
-    """Expected share of the reachable latent hypervolume that the present Pareto set lacks."""
+    """Expected share of the reachable latent hypervolume that the Pareto set lacks; the mean of the last looks."""
     pareto_set: tuple[int, ...]
     """Rows of ``posterior.options`` that now look Pareto-optimal."""
     answers: int
     sentence: str
+    looks: int = 1
+    """How many looks it rests on."""
 
 
 def stop_advice(
@@ -58,6 +66,7 @@ def stop_advice(
     candidates: ArrayLike,
     *,
     question: ArrayLike | None = None,
+    before: Sequence[Posterior] = (),
     threshold: float = 0.5,
     draws: int = 400,
     seed: int = 0,
@@ -66,14 +75,23 @@ def stop_advice(
 
     ``candidates: (n, d)`` are options that could still be offered (a sample of the space; of more than 256, the first are
     taken). ``question: (k, d)`` is the next question if it is known; otherwise one is made of the most promising candidate
-    and the Pareto-optimal options that it endangers.
+    and the Pareto-optimal options that it endangers. ``before`` are posteriors of the same answers without the last one, and
+    without the last two: with them the advice does not change its mind from one answer to the next.
     """
     require_posterior(posterior)
     if not is_number(threshold):
         raise InvalidInputError(f"threshold is {as_given(threshold)}; give a probability from 0 to 1")
     seen = foresee(posterior, candidates, question=question, threshold=threshold, draws=draws, seed=seed)
-    stability = stay_probability(seen.shown, seen.optimal, seen.members, threshold)
-    answers, remaining = posterior.data.n_choices, seen.remaining
+    looks = [(stay_probability(seen.shown, seen.optimal, seen.members, threshold), seen.remaining)]
+    for earlier in before:
+        # What was asked next is known by now.
+        asked = posterior.data.X[list(posterior.data.choices[earlier.data.n_choices].shown)]
+        look = foresee(earlier, candidates, question=asked, threshold=threshold, draws=draws, seed=seed)
+        looks.append((stay_probability(look.shown, look.optimal, look.members, threshold), look.remaining))
+    answers, (stability, remaining) = (
+        posterior.data.n_choices,
+        (float(np.mean(part)) for part in zip(*looks, strict=True)),
+    )
     stop = enough(answers, stability, remaining)
     return StopAdvice(
         stop=stop,
@@ -82,6 +100,7 @@ def stop_advice(
         pareto_set=tuple(int(i) for i in seen.members),
         answers=answers,
         sentence=_sentence(stop, stability, remaining, len(seen.members), answers),
+        looks=len(looks),
     )
 
 

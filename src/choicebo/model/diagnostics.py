@@ -66,6 +66,17 @@ class Diagnostics:
             )
         return tuple(found)
 
+    @property
+    def sentence(self) -> str:
+        """What is poor, and what helps, for somebody who answers questions and sets nothing; empty if nothing is."""
+        if not self.problems:
+            return ""
+        return (
+            f"The model has not quite settled (R-hat {self.r_hat:.2f}, {self.effective_sample_size:.0f} effective draws), so the "
+            "probabilities may be off by a few percent. A few more answers usually settle it; if they do not, look in the "
+            "history for an answer that you would not give again."
+        )
+
     def warn(self) -> None:
         """Issue a :class:`ConvergenceWarning` for what is poor."""
         if self.problems:

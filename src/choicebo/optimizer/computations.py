@@ -174,6 +174,16 @@ class Computations:
             self.remember(situation, found)
         return found
 
+    def earlier(self, situation: Situation, answers: int) -> Posterior:
+        """The model of the first so many answers, of which there must be some."""
+        key = situation.earlier_key(answers)
+        found = self._posteriors.get(key)
+        if found is None and self._store is not None:
+            found = self._store.load(key)
+        if found is None:
+            found = self._run(compute.fit_earlier, situation, answers)
+        return self._posteriors.put(key, found)
+
     def question(self, situation: Situation, progress: ProgressCallback | None = None) -> Question:
         """The next question, not asked yet."""
         key = situation.key

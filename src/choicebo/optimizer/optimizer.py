@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,6 +20,7 @@ from choicebo.model.likelihood import is_number
 from choicebo.model.posterior import Posterior
 from choicebo.optimizer import record
 from choicebo.optimizer.computations import Computations
+from choicebo.optimizer.patience import Patience
 from choicebo.optimizer.settings import LEAST_DIFFERENCE, NEW_PER_QUERY, Settings
 from choicebo.optimizer.situation import Situation
 from choicebo.optimizer.steered import wished_part
@@ -95,6 +97,8 @@ class ChoiceOptimizer:
         self._state = State()
         self._locked: Mapping[str, Any] = {}
         self._computations = Computations(looks_at_once=1)
+        self._patience = Patience()
+        self._warned = False
 
     @classmethod
     def of(cls, situation: Situation, posterior: Posterior | None = None) -> ChoiceOptimizer:
@@ -106,6 +110,7 @@ class ChoiceOptimizer:
         loop._locked = situation.steering.locked
         if posterior is not None:
             loop._computations.remember(situation, posterior)
+            loop._warned = True  # who fitted it has seen its diagnostics
         return loop
 
     def __repr__(self) -> str:
@@ -135,6 +140,7 @@ class ChoiceOptimizer:
         locked: Mapping[str, Any] | None = None,
         like: Any = None,
         include: Sequence[Any] = (),
+        patience: float | None = None,
         look_beside: bool = True,
         progress: ProgressCallback | None = None,
     ) -> Question:
@@ -144,6 +150,8 @@ class ChoiceOptimizer:
             locked: Values that new options are to have, by name, in this and all further questions; ``{}`` takes all locks off.
             like: An option of which more are wanted: the new options of this question resemble it, and it is shown beside them.
             include: Options that this question is to have as they are, such as one of the person's own.
+            patience: Seconds to wait for the model; then a question is asked that needs none, and the model goes on learning in
+                the background. None: as long as it takes.
             look_beside: With ``latent_dim="auto"``: begin the look at the number of hidden objectives that the question after the
                 next answer needs, in a thread of its own. Without it, that question computes it.
             progress: Called as ``progress(stage, fraction)``; returning ``False`` interrupts.
@@ -155,7 +163,12 @@ class ChoiceOptimizer:
         wished_part(self.space, wishes)  # refuses what leaves nothing to ask about
         self._locked = wishes.locked
         situation = replace(self.situation, steering=wishes) if wishes else self.situation
-        question = self._computations.question(situation, progress)
+        if patience is None or not situation.needs_model:
+            question = self._computations.question(situation, progress)
+        else:
+            compute = functools.partial(self._computations.question, situation, progress)
+            is_there = self._patience.is_done(compute, patience) or self._computations.has_question(situation)
+            question = compute() if is_there else situation.stand_in()
         self._state.apply(rules.ask(self._state, question, OWNER, None, self._state.position, self.settings.seed))
         if look_beside:
             self._computations.look_ahead(self.situation)
@@ -264,11 +277,18 @@ class ChoiceOptimizer:
         return tuple(dict(look) for look in self.situation.looks)
 
     def posterior(self, *, progress: ProgressCallback | None = None) -> Posterior | None:
-        """The model of all answers, fitted only if something changed; None while there are none."""
+        """The model of all answers, fitted only if something changed; None while there are none.
+
+        Draws that fell short of the engine's limits issue a :class:`~choicebo.ConvergenceWarning`, once.
+        """
         if self.situation.data is None:
             return None
         self._situation = self._computations.looked(self.situation, progress)
-        return self._computations.posterior(self._situation, progress)
+        found = self._computations.posterior(self._situation, progress)
+        if found is not None and not self._warned and found.diagnostics.problems:
+            self._warned = True  # once is enough: the questions to come are asked in any case
+            found.diagnostics.warn()
+        return found
 
     @property
     def known_posterior(self) -> Posterior | None:

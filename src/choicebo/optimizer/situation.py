@@ -217,7 +217,15 @@ class Situation:
     def fit(self, progress: ProgressCallback | None = None) -> Posterior:
         """The model of all answers, of which there must be some."""
         assert self.data is not None
-        return self.model.fit(self.data, self.settings.seed, progress=progress)
+        return self.model.fit_silently(self.data, self.settings.seed, progress=progress)
+
+    def earlier_key(self, answers: int) -> tuple[str, int]:
+        """Tells apart models of the first so many answers."""
+        return self._first(answers).fingerprint, self.latent_dim
+
+    def fit_earlier(self, answers: int) -> Posterior:
+        """The model of the first so many answers, with as many latent dimensions as now."""
+        return self.model.fit_silently(self._first(answers), self.settings.seed)
 
     # ---- the next question
 
@@ -293,7 +301,9 @@ class Situation:
             probability = posterior.pareto_probability(posterior.options)
             return posterior.options[np.argsort(-probability, kind="stable")]
         answers = [(self.points(shown), kept) for shown, kept in self.choices]
-        return np.array(kept_points(answers, self.seen[:0])).reshape(-1, self.space.dim)
+        kept = kept_points(answers, self.seen[:0])
+        # A newcomer meets what has stood the most comparisons; others are shown what has stood the fewest.
+        return np.array(kept[::-1] if self.beginning else kept).reshape(-1, self.space.dim)
 
     def _proposal(self, posterior: Posterior, part: Searchable | None = None, **changes: Any) -> Proposal:
         settings = self.settings
@@ -370,6 +380,11 @@ def next_question(
 def fit(situation: Situation, progress: ProgressCallback | None = None) -> Posterior:
     """The model of all answers."""
     return situation.fit(progress)
+
+
+def fit_earlier(situation: Situation, answers: int, progress: ProgressCallback | None = None) -> Posterior:
+    """The model of the first answers."""
+    return situation.fit_earlier(answers)
 
 
 def look(

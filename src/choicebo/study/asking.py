@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from choicebo.model.engines.base import ProgressCallback
     from choicebo.optimizer import Settings
     from choicebo.optimizer.computations import Computations
+    from choicebo.optimizer.patience import Patience
     from choicebo.optimizer.situation import Situation
 
 
@@ -44,13 +45,15 @@ class Asking:
         self._encoded: dict[str, Any] = {}
         self._late: dict[tuple[str | None, str], tuple[State, int, Question]] = {}
         """The model's latest question, and what it was computed from, should it come too late to be asked in its turn."""
+        self._patience: dict[str, Patience] = {}
+        """Of each rater who asks with patience."""
         self._turns: dict[tuple[str | None, bool], Turns] = {}
         """Of those who ask from the same answers: with the model, and at once."""
 
     @functools.cached_property
     def computations(self) -> Computations:
         """What computes; loading it takes half a second, which listing studies need not wait for."""
-        from choicebo.optimizer.computations import Computations
+        from choicebo.optimizer import Computations
 
         return Computations(self._executor, self._posteriors)
 
@@ -84,7 +87,7 @@ class Asking:
 
     def situation(self, state: State, rater: str | None) -> Situation:
         """What is known of everybody, or of one rater."""
-        from choicebo.optimizer.situation import Situation
+        from choicebo.optimizer import Situation
 
         history, position, known = self._situations.get(rater, (None, -1, None))
         if known is None or history is not state or position != state.last(rater):
@@ -107,6 +110,7 @@ class Asking:
         *,
         another: bool = False,
         stand_in: bool = False,
+        patience: float | None = None,
         progress: ProgressCallback | None = None,
     ) -> Question:
         """The rater's open question, or a new one."""
@@ -119,7 +123,15 @@ class Asking:
             waiting = state.open_questions(name)
             if waiting and not another:
                 return waiting[0]
-            at_once = stand_in or not self.needs_model(state, name)
+            needs_model = self.needs_model(state, name)
+        if patience is not None and needs_model and not another:
+            from choicebo.optimizer import Patience
+
+            mine = self._patience.setdefault(name, Patience())
+            # With the model's question at hand, nothing stands in for it.
+            stand_in = True
+            mine.is_done(lambda: self.prepare(name, progress), patience)
+        at_once = stand_in or not needs_model
         with self._turns.setdefault((share, at_once), Turns()).take():
             question, situation = self._next(name, share, another, stand_in, progress)
         if situation is not None:

@@ -120,7 +120,7 @@ def build_result(study: Study, rater: str | None = None) -> StudyResult:
         answers=fitted.n_answers,
         dimension=str(history[-1]["reason"]) if history else "",
         objectives=tuple(drivers(posterior, study.space)),
-        advice=advise(study, posterior, study.questions(rater=rater)),
+        advice=advise(study, posterior, study.questions(rater=rater), rater),
         unseen=fitted.best_unseen(),
     )
 
@@ -183,20 +183,9 @@ def _from_model(study: Study, rater: str | None, posterior: Posterior) -> StudyR
         latent_dim=posterior.latent_dim,
         points=_points(study, rater, posterior, numbered),
         diagnostics=posterior.diagnostics.problems,
-        trust=trust_sentence(posterior.diagnostics),
+        trust=posterior.diagnostics.sentence,
         posterior=posterior,
         numbered=numbered,
-    )
-
-
-def trust_sentence(diagnostics: Diagnostics) -> str:
-    """What is poor about a fit, once, with what to do in this tool; empty if nothing is."""
-    if not diagnostics.problems:
-        return ""
-    return (
-        f"The model has not quite settled (R-hat {diagnostics.r_hat:.2f}, {diagnostics.effective_sample_size:.0f} effective "
-        "draws), so the probabilities may be off by a few percent. A few more answers usually settle it; if they do not, "
-        "look in the history for an answer that you would not give again."
     )
 
 

@@ -99,7 +99,6 @@ def describe(study: Study, rater: str | None, fitted: ChoiceOptimizer | None) ->
         options_shown=len(shown),
         prepared=study.is_ready(rater),
     )
-    from choicebo.study.result import trust_sentence
 
     posterior = None if fitted is None else fitted.known_posterior
     if fitted is None or posterior is None:
@@ -110,21 +109,24 @@ def describe(study: Study, rater: str | None, fitted: ChoiceOptimizer | None) ->
         latent_dim_history=fitted.latent_dim_history,
         objectives=tuple(each.sentence for each in _objectives(study, posterior)),
         diagnostics=posterior.diagnostics.problems,
-        trust=trust_sentence(posterior.diagnostics),
+        trust=posterior.diagnostics.sentence,
         pareto_set=tuple(fitted.pareto_set()),
-        advice=advise(study, posterior, questions),
+        advice=advise(study, posterior, questions, rater),
         surprising=_surprising(posterior, [act for act in past if act.counts]),
     )
 
 
-def advise(study: Study, posterior: Posterior, questions: tuple[Question, ...]) -> StopAdvice:
-    """Whether to go on, going by the model and the earliest open one of the questions."""
+def advise(study: Study, posterior: Posterior, questions: tuple[Question, ...], rater: str | None = None) -> StopAdvice:
+    """Whether to go on, going by the model, those of the answers before, and the earliest open one of the questions."""
     from choicebo.insight import stop_advice
+    from choicebo.insight.stopping import LOOKS, MIN_ANSWERS
 
     space = study.space
     candidates = space.sobol(int(min(_CANDIDATES, space.size)), seed=0)
     asked = next((space.encode(question.options) for question in questions if question.is_open), None)
-    return stop_advice(posterior, candidates, question=asked)
+    # Too few answers are advised to go on in any case.
+    before = study.earlier_posteriors(rater, count=LOOKS - 1) if posterior.data.n_choices >= MIN_ANSWERS else ()
+    return stop_advice(posterior, candidates, question=asked, before=before)
 
 
 def _objectives(study: Study, posterior: Posterior) -> tuple[Objective, ...]:

@@ -71,6 +71,7 @@ class Study:
         self._id = study_id
         self._events = EventStore(storage, study_id, what, edited_at)
         self._posteriors = PosteriorStore(storage, study_id, what.settings)
+        self._warned = False
         self._asking = Asking(what, self._events, self._posteriors, executor)
 
     # ---- where studies live
@@ -391,18 +392,19 @@ class Study:
         locked: Mapping[str, Any] | None = None,
         like: Any = None,
         include: Sequence[Any] | None = None,
+        patience: float | None = None,
         progress: ProgressCallback | None = None,
     ) -> Question:
         """The rater's open question, the earliest if there are several; a new one if there is none, or with ``another``.
 
         With ``stand_in`` nobody waits for the model: if its question is not there, one that it computed for a moment ago is
-        asked, or one that needs no model. ``locked``, ``like`` and ``include`` are wishes as :meth:`steer` takes them; an open
-        question stays as it is, and they are for the one after it.
+        asked, or one that needs no model; with ``patience`` so many seconds are waited first. ``locked``, ``like`` and
+        ``include`` are wishes as :meth:`steer` takes them; an open question stays as it is, and they are for the one after it.
         """
         another, stand_in = as_flag(another, "another"), as_flag(stand_in, "stand_in")
         if not (locked is None and like is None and include is None):
             self.steer(rater, locked=locked, like=like, include=include)
-        return self._asking.ask(rater, another=another, stand_in=stand_in, progress=progress)
+        return self._asking.ask(rater, another=another, stand_in=stand_in, patience=patience, progress=progress)
 
     def steer(
         self,
@@ -422,7 +424,7 @@ class Study:
             include: Options that the next question is to have as they are, such as one of the person's own.
             clear: Whether to forget what was wished for before.
         """
-        from choicebo.optimizer.steered import wished_part
+        from choicebo.optimizer import wished_part
 
         name = self._events.rater(rater)
         with self._events.writing() as writer:
@@ -650,7 +652,20 @@ class Study:
 
     def posterior(self, rater: str | None = None, *, progress: ProgressCallback | None = None) -> Posterior | None:
         """The model of the answers, of one rater if named; fitted if need be, and stored."""
-        return self.optimizer(rater, fit=True, progress=progress).known_posterior
+        found = self.optimizer(rater, fit=True, progress=progress).known_posterior
+        if found is not None and found.diagnostics.problems and not self._warned:
+            self._warned = True  # once is enough
+            found.diagnostics.warn()
+        return found
+
+    def earlier_posteriors(self, rater: str | None = None, *, count: int = 2) -> tuple[Posterior, ...]:
+        """The models without the last answer, without the last two, and so on, as far as there are answers; fitted if need be."""
+        name, count = self._share(rater), as_count(count, "count")
+        with self._events.reading() as state:
+            situation = self._asking.situation(state, name)
+        situation = self._asking.computations.looked(situation)
+        lengths = range(situation.n_answers - 1, max(situation.n_answers - 1 - count, 0), -1)
+        return tuple(self._asking.computations.earlier(situation, answers) for answers in lengths)
 
     def has_posterior(self, rater: str | None = None) -> bool:
         """Whether :meth:`posterior` would return at once."""

@@ -42,7 +42,7 @@ def build_progress(study: Study, rater: str | None, last: Progress | None) -> Pr
     posterior = fitted.known_posterior
     if posterior is None:
         return None
-    found = advise(study, posterior, study.questions(rater=rater))
+    found = advise(study, posterior, study.questions(rater=rater), rater)
     return Progress(
         learned=fitted.n_answers,
         reached=1.0 - found.remaining,
