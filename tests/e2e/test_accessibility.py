@@ -90,6 +90,67 @@ def test_the_charts_are_walked_through_by_keyboard(server: Server, learned: str,
     assert "sweet" in said
 
 
+def test_a_part_of_an_axis_is_chosen_by_keyboard_and_by_pointer(
+    server: Server, learned: str, open_page: Callable[..., Any]
+) -> None:
+    page = open_page()
+    page.goto(f"{server.address}/study/{learned}/result")
+    page.wait_for_selector("#result:not([data-thinking]) .parallel", timeout=300_000)
+    axis, told = page.get_by_role("slider", name="Part of sweet"), page.locator("#brushed")
+    lines = page.locator(".parallel [data-at]").count()
+    axis.focus()
+    page.keyboard.press("End")
+    assert axis.get_attribute("aria-valuetext") == "0.750 to 1.000"
+    inside = lines - page.locator(".parallel .out").count()
+    assert 0 < inside < lines
+    assert told.inner_text() == f"{inside} of {lines} options."
+    page.keyboard.press("Escape")
+    assert told.inner_text() == ""
+    line = axis.locator(".axis-hit")
+    line.scroll_into_view_if_needed()
+    box = line.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 4, steps=3)
+    page.mouse.up()
+    assert page.locator(".parallel .out").count() > 0
+
+
+def test_two_options_are_compared_and_another_one_is_tried_without_loading_the_page(
+    server: Server, learned: str, open_page: Callable[..., Any]
+) -> None:
+    page = open_page()
+    page.goto(f"{server.address}/study/{learned}/result")
+    page.wait_for_selector("#result:not([data-thinking]) #tried .big-share", timeout=300_000)
+    page.evaluate("window.same = true")
+    boxes = page.locator("#compare-form input[name=option]")
+    for at in range(2):
+        boxes.nth(at).check()
+    page.wait_for_selector("#compared .side")
+    assert page.locator("#compared .side").count() == 2
+    before = page.locator("#tried").inner_text()
+    slider = page.locator("#try-form input[type=range]").first
+    slider.focus()
+    page.keyboard.press("End" if float(slider.input_value()) < 0.5 else "Home")
+    page.wait_for_function("before => document.querySelector('#tried').innerText !== before", arg=before)
+    assert page.evaluate("window.same") is True
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_on_a_phone_the_result_is_short_and_says_nothing_of_keys(
+    server: Server, learned: str, open_page: Callable[..., Any], width: int
+) -> None:
+    page = open_page(viewport={"width": width, "height": 844})
+    page.goto(f"{server.address}/study/{learned}/result")
+    page.wait_for_selector("#result:not([data-thinking])", timeout=300_000)
+    is_open = [section.get_attribute("open") is not None for section in page.locator("details.section").all()]
+    assert is_open == [width == 1280] * 3
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.locator("#section-parallel > summary").click()
+    if width == 390:
+        assert not page.get_by_text("Tab key").is_visible()
+
+
 def test_a_study_is_set_up_in_the_browser_with_live_validation(server: Server, open_page: Callable[..., Any]) -> None:
     page = open_page()
     page.goto(f"{server.address}/studies/new")

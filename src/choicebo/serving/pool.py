@@ -25,6 +25,7 @@ _POLITENESS = 5
 """By how much the processes stand back for the server itself (``os.nice``)."""
 _CLUSTER_SECONDS = 30
 """For which a scheduler is waited for."""
+_LOADING = threading.Lock()
 
 
 class LocalPool(Executor):
@@ -123,10 +124,14 @@ def be_ready() -> None:
 
 
 def load_numerics() -> None:
-    """Load what every computation needs; it takes about a second."""
-    import scipy.stats.qmc  # noqa: F401
+    """Load what every computation needs; it takes about a second.
 
-    import choicebo.optimizer  # noqa: F401
+    Threads that load a package and a module of it at the same time would find the other one half loaded: one after the other.
+    """
+    with _LOADING:
+        import scipy.stats.qmc  # noqa: F401
+
+        import choicebo.optimizer  # noqa: F401
 
 
 def _prepare() -> None:

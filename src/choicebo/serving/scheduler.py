@@ -114,6 +114,7 @@ class Scheduler:
         """The model's next question, computed but not asked. Raters who are learned from together share it."""
 
         def think() -> None:
+            load_numerics()
             try:
                 _again_if_killed(lambda: study.prepare(rater))
             except (ChoiceboError, CancelledError):
@@ -144,6 +145,7 @@ class Scheduler:
             return done
 
         def work() -> T:
+            load_numerics()
             found = build()
             with self._lock:
                 self._known[name] = now, found
@@ -185,7 +187,12 @@ class Scheduler:
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         """Let a thread do something."""
-        return await asyncio.wrap_future(self._submit(self._threads, work))
+
+        def loaded() -> T:
+            load_numerics()
+            return work()
+
+        return await asyncio.wrap_future(self._submit(self._threads, loaded))
 
     def _submit(self, threads: ThreadPoolExecutor, work: Callable[[], Any]) -> Future[Any]:
         try:

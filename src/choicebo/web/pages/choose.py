@@ -247,7 +247,10 @@ def why(study: Study, question: Question) -> list[str]:
         found.append(f"Never shown before: {', '.join(new)}. The others you have seen.")
     if question.latent_dim is not None:
         objectives = counted(question.latent_dim, "hidden objective")
-        found.append(f"The model behind it explains your answers so far by {objectives}.")
+        named = ", ".join(each.name for each in study.objective_names)
+        found.append(
+            f"The model behind it explains your answers so far by {objectives}{f' (named: {named})' if named else ''}."
+        )
     found.append("The order is shuffled; it means nothing.")
     return found
 

@@ -186,7 +186,8 @@ def _compared(request: Request, study: Study, found: StudyResult) -> dict[str, A
     keys = request.query_params.getlist("option")[:2]
     pair = [point for key in keys for point in found.points if point.key == key]
     comparison = pictures.compared(study, [point.option for point in pair]) if len(pair) == 2 else None
-    return {"compared": comparison, "pair": pair, "chosen": keys}
+    numbers = [found.points.index(point) + 1 for point in pair]
+    return {"compared": comparison, "pair": pair, "numbers": numbers, "chosen": keys}
 
 
 def worth_a_card(points: Sequence[Point]) -> Sequence[Point]:
