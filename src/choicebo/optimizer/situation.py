@@ -221,11 +221,11 @@ class Situation:
 
     def earlier_key(self, answers: int) -> tuple[str, int]:
         """Tells apart models of the first so many answers."""
-        return self._first(answers).fingerprint, self.latent_dim
+        return self.first(answers).fingerprint, self.latent_dim
 
     def fit_earlier(self, answers: int) -> Posterior:
         """The model of the first so many answers, with as many latent dimensions as now."""
-        return self.model.fit_silently(self._first(answers), self.settings.seed)
+        return self.model.fit_silently(self.first(answers), self.settings.seed)
 
     # ---- the next question
 

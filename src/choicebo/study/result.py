@@ -21,7 +21,6 @@ from choicebo.study.status import advise
 if TYPE_CHECKING:
     from choicebo.insight import Numbering, StopAdvice
     from choicebo.insight.drivers import Objective
-    from choicebo.model.diagnostics import Diagnostics
     from choicebo.model.posterior import Posterior
     from choicebo.optimizer import ParetoOption
     from choicebo.study.study import Study

@@ -695,7 +695,7 @@ class Study:
         name = self._share(rater)
         with self._events.reading() as state:
             situation = self._asking.situation(state, name)
-        return None if situation.data is None else self._asking.computations.earlier(situation)
+        return None if situation.data is None else self._asking.computations.known_earlier(situation)
 
     def result(self, rater: str | None = None) -> StudyResult:
         """Everything that is known: the best options, what drives each hidden objective, whether to go on.
