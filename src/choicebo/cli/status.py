@@ -114,7 +114,7 @@ def _clash_table(study: Study, *answers: Answer) -> Any:
     columns = []
     for past in answers:
         table.add_column(f"question {past.question}" if past.question else f"choice {past.id}", overflow="fold")
-        order = sorted(range(len(past.options)), key=lambda at, past=past: at not in past.kept)
+        order = [*past.kept, *(at for at in range(len(past.options)) if at not in past.kept)]
         columns.append(
             [f"{'kept' if at in past.kept else '    '}  {describe(study.space, past.options[at])}" for at in order]
         )
