@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import choicebo as cb
 from choicebo.errors import InvalidInputError
 from choicebo.optimizer import situation as compute
 from choicebo.serving.scheduler import Scheduler
@@ -61,7 +62,9 @@ def known(serve: Callable[..., Browser], pool: PatientPool) -> Callable[..., Bro
     def start(**settings: Any) -> Browser:
         browser = serve(pool=pool, **{"patience": SOON, **settings})
         if not Path(browser.url).exists():
-            study = Study.create(browser.url, **bread(acquisition="default", initial_queries=2))
+            # So many options that two questions hardly ever share one by chance.
+            space = cb.Space([cb.Integer("minutes", 5, 4000), cb.Categorical("flour", ["rye", "wheat", "spelt"])])
+            study = Study.create(browser.url, **bread(space=space, acquisition="default", initial_queries=2))
             for _ in range(2):
                 study.tell(study.ask(stand_in=True), [0])
             study.close()
@@ -202,6 +205,8 @@ def test_raters_who_ask_at_once_get_different_stand_ins(known: Callable[..., Bro
     names = ["ann", "bob", "cem"]
     for name in names:
         study.add_rater(name)
+        for _ in range(2):  # the beginning that is their own
+            study.tell(study.ask(name, stand_in=True), [0], rater=name)
     asked = [job.result(timeout=60) for job in [scheduler(browser).begin_question(study, name) for name in names]]
     new = [str(o) for q in asked for o, is_new in zip(q.options, q.new, strict=True) if is_new]
     assert {question.strategy for question in asked} == {"stand-in"}
