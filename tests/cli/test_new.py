@@ -4,9 +4,10 @@ import json
 
 import pytest
 
-from choicebo.cli.example import FILES, Example
+from choicebo.cli.example import Example
 from choicebo.space import Angle, Real
 from choicebo.study import Study
+from choicebo.study.examples import EXAMPLES
 from choicebo.study.study_file import read
 
 TOML = """
@@ -140,7 +141,7 @@ def test_nothing_is_created_if_the_input_ends_or_the_person_says_no(run, tmp_pat
 def test_every_example_is_a_valid_study_that_can_be_asked_about(run, tmp_path, name):
     result = run("example", name, f"{name}.db")
     assert result.exit_code == 0, result.output
-    assert read(tmp_path / FILES[name][0]).name == name
+    assert read(tmp_path / EXAMPLES[name].files[0]).name == name
     with Study.open(f"{name}.db") as study:
         assert len(study.ask().options) == study.settings["query_size"]
 

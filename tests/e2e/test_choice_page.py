@@ -292,11 +292,12 @@ def test_a_card_is_enlarged_compared_and_kept_by_keyboard(server: Server, new_st
     press("4")
     assert page.get_by_role("button", name="Keep", exact=True).get_attribute("aria-pressed") == "false"
     press("Escape")
-    assert page.evaluate("document.activeElement.value") == "3"
+    page.wait_for_function("document.activeElement.value === '3'")
     assert page.locator("input[name=kept]:checked").evaluate_all("boxes => boxes.map(b => b.value)") == ["1"]
     page.locator("[data-enlarge='2']").click()
     page.get_by_role("button", name="Keep", exact=True).click()
     page.get_by_role("button", name="Close").click()
+    page.wait_for_function("document.activeElement.value === '2'")
     press("Enter")
     wait_for_question(page, 2)
     assert [act.kept for act in study.history()] == [(1, 2)]

@@ -7,9 +7,10 @@
   const options = () => [...document.querySelectorAll("#choose .option")];
   let at = 0;
 
-  const box = () => options()[at].querySelector("input[type=checkbox]");
+  const box = () => options()[at]?.querySelector("input[type=checkbox]");
 
   function mark() {
+    if (!box()) return; // an answer from before this page was loaded has brought another question
     const keep = within("[data-keep]");
     keep.setAttribute("aria-pressed", box().checked);
     keep.textContent = box().checked ? "✓ Kept" : "Keep";
@@ -18,6 +19,7 @@
 
   function show(position) {
     const all = options();
+    if (!all.length) return;
     at = (position + all.length) % all.length;
     const face = all[at].querySelector(".card-face");
     const title = face.querySelector(".card-title")?.textContent ?? "";
@@ -40,14 +42,14 @@
   });
 
   // To the card that was looked at last, where Space marks it and Enter keeps the marked ones.
-  dialog.addEventListener("close", () => box().focus());
+  dialog.addEventListener("close", () => box()?.focus());
 
   dialog.addEventListener("click", (event) => {
     const button = event.target.closest("button");
     if (event.target === dialog || button?.matches("[data-close]")) dialog.close();
     else if (button?.matches("[data-step]")) show(at + Number(button.dataset.step));
     else if (button?.matches("[data-keep]")) {
-      box().click();
+      box()?.click();
       mark();
     }
   });
