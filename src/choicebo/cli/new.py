@@ -144,14 +144,13 @@ def _from_table(
     from choicebo.study.definition import Show
 
     table = read_catalogue(path, *columns)
-    output.note(_columns(path, table))
     show = Show("image") if table.image else None
     settings.setdefault("query_size", min(5, table.size))
     return Study.create(address, name or path.stem, table, show=show, folder=path.parent, **settings)
 
 
 def read_catalogue(path: Path, key: str | None = None, label: str | None = None, image: str | None = None) -> Catalogue:
-    """The catalogue in a table; what nobody says of its columns is found by their names and cells."""
+    """The catalogue in a table; what nobody says of its columns is found by their names and cells, and printed."""
     from choicebo.space import Catalogue
 
     found = Catalogue.recognise(path, key, label, image)
@@ -160,6 +159,7 @@ def read_catalogue(path: Path, key: str | None = None, label: str | None = None,
             f"The pictures in the column {found.image!r} are not beside {path.name}: the options are shown without them."
         )
         found = Catalogue.recognise(path, key, label, "")
+    output.note(_columns(path, found))
     return found
 
 
