@@ -234,7 +234,7 @@ class Session(Turn):
         marks = Text("Keep: ")
         for place, key in enumerate(KEYS[: options.size]):
             marks.append(f"[{key}]" if place in kept else f" {key} ", style="bold green" if place in kept else "")
-        keys = "   Enter done  s skip  u undo  k keep a property  m more like  o own option  ? why  q stop"
+        keys = "   Enter done  s skip  u undo  k lock  m more like  o own  ? why  q stop"
         marks.append(keys + ("  0 none of these" if options.has_baseline else ""), style="dim")
         parts: list[RenderableType] = [options.table(kept, self._console.width)] if with_table else []
         parts.append(marks)
