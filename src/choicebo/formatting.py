@@ -96,8 +96,11 @@ def without_password(address: str) -> str:
 
     >>> without_password("postgresql://ann:secret@server/studies"), without_password("bread.db")
     ('postgresql://ann:***@server/studies', 'bread.db')
+    >>> without_password("postgresql://server/studies?user=ann&password=secret")
+    'postgresql://server/studies?user=ann&password=***'
     """
-    return re.sub(r"(://[^:/@]*):[^@]*@", r"\1:***@", address)
+    hidden = re.sub(r"(://[^:/@]*):[^@]*@", r"\1:***@", address)
+    return re.sub(r"([?&](?:ssl)?password=)[^&]*", r"\1***", hidden) if "://" in hidden else hidden
 
 
 def moment(at: datetime) -> str:

@@ -108,3 +108,17 @@ def test_numpy_values_become_plain_ones():
 def test_rows_that_cannot_be_read_say_why(rows, message):
     with pytest.raises(SpaceError, match=message):
         read_table(rows)
+
+
+@pytest.mark.parametrize("text", ["sku,price\nA\0,1\nB,2\n", "sku,pri\0ce\nA,1\nB,2\n"])
+def test_nul_is_refused(tmp_path, text):
+    with pytest.raises(SpaceError, match="x00"):
+        read_table(write(tmp_path, text))
+    with pytest.raises(SpaceError, match="x00"):
+        read_table([{"sku": "A\0"}, {"sku": "B"}])
+
+
+def test_a_table_of_very_many_columns_is_refused_before_it_is_looked_at(tmp_path):
+    names = ",".join(f"c{number}" for number in range(20_001))
+    with pytest.raises(SpaceError, match="20,001 columns"):
+        read_table(write(tmp_path, f"{names}\n"))

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from study_helpers import answer, new_study
 
+from choicebo.formatting import without_password
 from choicebo.study import OWNER, BusyError, Storage, StorageError, Study, StudyError
 from choicebo.study import storage as storage_module
 from choicebo.study.storage import parse_url
@@ -167,3 +168,10 @@ def test_what_is_no_address_does_not_become_the_name_of_a_file(address, tmp_path
 
 def test_a_file_may_have_any_name_that_the_system_takes(tmp_path):
     assert Storage(tmp_path / "pain\u00a0de seigle \u3000.db").file == tmp_path / "pain\u00a0de seigle \u3000.db"
+
+
+def test_a_password_is_shown_nowhere_in_an_address():
+    for address in ("postgresql://ann:secret@server/studies", "postgresql://server/studies?user=ann&password=secret"):
+        storage = Storage(address)
+        assert "secret" not in f"{storage} {storage.url} {without_password(address)}"
+        assert "ann" in str(storage)

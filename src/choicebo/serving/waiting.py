@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from concurrent.futures import CancelledError, Future
 from typing import TypeVar
 
@@ -48,20 +48,25 @@ class WaitingRoom:
         Raises:
             Exception: What went wrong in computing it.
         """
-        if self._waiting[person] >= self._most:
-            seconds = 0.0
-        self._waiting[person] += 1
-        try:
-            if not await done_within(awaited, seconds):
+        with self.place(person) as is_free:
+            if not await done_within(awaited, seconds if is_free else 0.0):
                 return None
-        finally:
-            self._waiting[person] -= 1
-            if not self._waiting[person]:
-                del self._waiting[person]
         try:
             return awaited.result()
         except CancelledError:
             raise stopping() from None
+
+    @contextlib.contextmanager
+    def place(self, person: Hashable) -> Iterator[bool]:
+        """Wait in the block; whether this person has not too many other requests that wait."""
+        is_free = self._waiting[person] < self._most
+        self._waiting[person] += 1
+        try:
+            yield is_free
+        finally:
+            self._waiting[person] -= 1
+            if not self._waiting[person]:
+                del self._waiting[person]
 
 
 def stopping() -> StorageError:

@@ -21,8 +21,10 @@ Row = dict[str, Cell]
 
 _MISSING = ("", "NA", "N/A", "NaN", "nan")
 _TRUTH = {"true": True, "false": False}
-# Halves of characters, which neither a database nor a file takes.
-UNSTORABLE = re.compile(r"[\ud800-\udfff]")
+# NUL and halves of characters, which not every database and file takes.
+UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
+_MOST_NAMES = 20_000
+"""Columns of a table; far fewer are learned from."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,11 @@ def _from_records(
     if not records:
         raise SpaceError(f"The catalogue {str(path)!r} is empty: its first line must name the columns.")
     header = [str(cell).strip() for cell in records[0][1]]
+    if len(header) > _MOST_NAMES:
+        raise SpaceError(f"The catalogue {str(path)!r} has {len(header):,} columns: at most {_MOST_NAMES:,} are read.")
     for name, times in Counter(header).items():
+        if UNSTORABLE.search(name):
+            raise SpaceError(f"The first line of {str(path)!r} has the column name {as_given(name)}: give a text.")
         if not name or times > 1:
             problem = f"names the column {as_given(name)} twice" if name else "has a column without a name"
             raise SpaceError(f"The first line of {str(path)!r} {problem}: give each column its own name.")

@@ -54,7 +54,7 @@ def parse_url(given: str | Path) -> URL:
     if not isinstance(given, (str, Path)):
         raise StudyError(f"The address of the study is {as_given(given)}: {_ACCEPTED}.")
     text = str(given)
-    if "\0" in text or UNSTORABLE.search(text):
+    if UNSTORABLE.search(text):
         raise StudyError(f"The address of the study is {as_given(text)}: leave out characters that cannot be stored.")
     if not text.strip():
         raise StudyError(f"The address of the study is empty: {_ACCEPTED}.")
@@ -90,14 +90,17 @@ class Storage:
         self._views: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return str(self._url.database) if self.is_sqlite else self._url.render_as_string(hide_password=True)
+        return str(self._url.database) if self.is_sqlite else self._shown()
 
     @property
     def url(self) -> str:
         """The address without the password."""
-        text = self._url.render_as_string(hide_password=True)
+        text = self._shown()
         # Some names of files, such as those with a question mark, mean something else in a URL.
         return str(self) if self.is_sqlite and make_url(text).database != self._url.database else text
+
+    def _shown(self) -> str:
+        return without_password(self._url.render_as_string(hide_password=True))
 
     @property
     def file(self) -> Path | None:

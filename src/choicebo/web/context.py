@@ -96,6 +96,7 @@ def seat(request: Request, name: str) -> Seat:
     """The study in the path and its visitor; nobody else learns whether it exists."""
     study = name_of(name)
     visitor = access_of(request).visitor(request, study)
+    request.state.person = study, visitor.rater
     return Seat(server_of(request).study(study), visitor)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import re
+import time
 from collections.abc import Callable
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -18,10 +20,16 @@ UPLOAD_BYTES = 32 << 20
 UPLOAD_PATHS = ("/studies/catalogue",)
 _READ_ON = 8
 """A body so many times too large is still read to its end: a browser shows no answer that comes while it is sending."""
+_TOO_SLOW = "What was sent did not arrive in time: check the connection, and send it again."
+_STOPPING = "The server is being stopped: try again in a moment."
 _WAY_OUT = {"/studies/catalogue": "Make the images smaller, or leave some of them out."}
 _HOST = re.compile(r"([\w.-]+|\[[0-9a-fA-F:.]+\])(?::[0-9]{0,5})?", re.ASCII)
 """A name or an address, and perhaps a port."""
+_LENGTH = re.compile(r"[0-9]{1,15}")
 _SAFE = ("GET", "HEAD", "OPTIONS")
+_BODY_SECONDS = 30.0
+"""For which a body may take if it is short; a long one has more time, at ``_SLOWEST`` bytes in a second."""
+_SLOWEST = 1 << 14
 
 CONTENT_POLICY = "; ".join(
     (
@@ -47,8 +55,8 @@ HEADERS = {
 }
 
 
-class BodyTooLargeError(Exception):
-    """The request body is too large."""
+class BadBodyError(Exception):
+    """The request body is too large, or does not come."""
 
 
 class Guard:
@@ -75,6 +83,8 @@ class Guard:
         refusal = self._refusal(scope, headers)
         received = 0
         ended = started = False
+        problem: tuple[int, str] | None = None
+        began = time.monotonic()
 
         async def sending(message: Message) -> None:
             nonlocal started
@@ -86,33 +96,49 @@ class Guard:
             await send(message)
 
         async def receiving() -> Message:
-            nonlocal received, ended
-            message = await receive()
+            nonlocal received, ended, problem
+            if ended:  # whoever listens on waits for the visitor to leave
+                return await receive()
+            try:
+                left = began + _BODY_SECONDS + received / _SLOWEST - time.monotonic()
+                message = await asyncio.wait_for(receive(), max(left, 0.0))
+            except TimeoutError:
+                problem = 408, _TOO_SLOW
+                raise BadBodyError from None
             received += len(message.get("body", b""))
             ended = not message.get("more_body", False)
             if received > limit:
-                raise BodyTooLargeError
+                problem = 413, _too_large(scope["path"], limit)
+                raise BadBodyError
             return message
 
-        async def unless_too_large(message: Message) -> None:
+        async def unless_refused(message: Message) -> None:
             # Whoever read the body may have taken the exception for a fault of its own: what it says is dropped.
-            if started or received <= limit:
+            if started or problem is None:
                 await sending(message)
 
         if refusal is not None:
             await refusal(scope, receive, sending)
             return
         announced = headers.get("content-length", "0")
-        too_large = not announced.isdigit() or int(announced) > limit
-        if not too_large:
-            with contextlib.suppress(BodyTooLargeError):
-                await self.app(scope, receiving, unless_too_large)
-            too_large = received > limit and not started
-        if too_large:
-            if not ended and (not announced.isdigit() or int(announced) <= _READ_ON * limit):
-                await _discard(receive, _READ_ON * limit)
-            told = f"Too much was sent: at most {limit >> 20} MB are taken at once. {_WAY_OUT.get(scope['path'], '')}"
-            await self.tell(Request(scope), 413, told.strip())(scope, receive, sending)
+        length = int(announced) if _LENGTH.fullmatch(announced) else None
+        if length is None or length > limit:
+            problem = 413, _too_large(scope["path"], limit)
+        else:
+            try:
+                with contextlib.suppress(BadBodyError):
+                    await self.app(scope, receiving, unless_refused)
+            except asyncio.CancelledError:  # the server stops, and has waited long enough
+                problem = 503, _STOPPING
+        if problem is not None and not started:
+            code, told = problem
+            if code == 413 and not ended and (length is None or length <= _READ_ON * limit):
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(_discard(receive, _READ_ON * limit), _BODY_SECONDS)
+            response = self.tell(Request(scope), code, told)
+            if code == 408:
+                response.headers["Connection"] = "close"  # the rest of the body is not waited for
+            await response(scope, receive, sending)
 
     def _refusal(self, scope: Scope, headers: Headers) -> PlainTextResponse | None:
         host = headers.get("host", "")
@@ -128,6 +154,10 @@ class Guard:
             if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
                 return PlainTextResponse("The request comes from another site: it is refused.\n", 403)
         return None
+
+
+def _too_large(path: str, limit: int) -> str:
+    return f"Too much was sent: at most {limit >> 20} MB are taken at once. {_WAY_OUT.get(path, '')}".strip()
 
 
 async def _discard(receive: Receive, most: int) -> None:

@@ -138,10 +138,13 @@ def listening(app: ASGIApp, settings: ServerSettings) -> uvicorn.Config:
     """How the server listens."""
     import uvicorn
 
+    from choicebo.web.connections import Connection
+
     return uvicorn.Config(
         app,
         host=settings.host,
         port=settings.port,
+        http=Connection,
         log_level="warning",
         access_log=False,
         timeout_graceful_shutdown=2,
