@@ -230,8 +230,8 @@ def test_one_rater_can_be_looked_at_alone(study):
     assert study.posterior().data.n_choices == 7
 
 
-def test_the_pareto_set_is_exported_with_its_probabilities(study):
-    head, *rows = study.export_csv("pareto").splitlines()
+def test_all_options_are_exported_with_their_probabilities(study):
+    head, *rows = study.export_csv("probabilities").splitlines()
     assert head == "probability,temperature,minutes"
     found = [float(row.split(",")[0]) for row in rows]
     assert found == sorted(found, reverse=True)

@@ -153,8 +153,8 @@ class Scheduler:
 
         return self._start((*name, now), lambda: self._submit(self._threads, work)).future
 
-    def latest(self, study: Study, key: Hashable) -> Any:
-        """What :meth:`begin` computed last under a key, whatever the answers were; None if nothing."""
+    def last(self, study: Study, key: Hashable) -> Any:
+        """What :meth:`begin` found last, be it for earlier answers; None if there is nothing."""
         with self._lock:
             return self._known.get((study.name, key), (-1, None))[1]
 

@@ -88,7 +88,7 @@ class Server:
 
     def latest_result(self, study: Study, rater: str | None = None) -> StudyResult | None:
         """The result that was computed last, be it for these answers or for earlier ones."""
-        found: StudyResult | None = self.scheduler.latest(study, ("result", rater))
+        found: StudyResult | None = self.scheduler.last(study, ("result", rater))
         return found
 
     def begin_status(self, study: Study, rater: str | None = None) -> Future[Status]:
