@@ -78,6 +78,7 @@ def _content(event: Event) -> list[Any]:
         question.model_version,
         question.seed,
         question.known_until,
+        question.wishes.to_dict(),
     ]
     seconds = None if event.seconds is None else float(event.seconds)
     what = [event.position, event.kind, event.rater, event.at, event.target, event.kept, seconds]

@@ -102,5 +102,5 @@ class Server:
 
     def last_progress(self, study: Study, rater: str | None = None) -> Progress | None:
         """How far the study had come when that was last computed."""
-        found: Progress | None = self.scheduler.latest(study, ("progress", rater))
+        found: Progress | None = self.scheduler.last(study, ("progress", rater))
         return found
