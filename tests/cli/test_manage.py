@@ -31,7 +31,7 @@ def test_a_wrong_id_leaves_nothing_half_done(run, copy):
 
 
 def test_a_study_is_edited_renamed_duplicated_and_archived(run, copy):
-    assert run("edit", copy, "--question", "Again?", "--objective", "crust", "--objective", "").exit_code == 0
+    assert run("edit", copy, "--question", "Again?").exit_code == 0
     assert "'loaf'" in run("rename", copy, "loaf").stdout
     assert "0 answers" in run("duplicate", copy, "plain").stdout
     assert "7 answers" in run("duplicate", copy, "full", "--answers", "--name", "loaf").stdout
@@ -41,7 +41,7 @@ def test_a_study_is_edited_renamed_duplicated_and_archived(run, copy):
     assert "archived" in run("pick", copy, "--name", "loaf", "--plain").stderr
     assert run("archive", copy, "--name", "loaf", "--undo").exit_code == 0
     with Study.open(copy, "loaf") as study:
-        assert (study.question, study.objective_names, study.archived_at) == ("Again?", ("crust", ""), None)
+        assert (study.question, study.archived_at) == ("Again?", None)
 
 
 def test_a_drawing_is_checked_before_it_is_stored(run, copy, tmp_path):

@@ -690,13 +690,13 @@ class KeepingHouse:
         answer(study)
         beside = Study.open(url)
         history, following = study.history(), study.ask().options
-        study.edit(question="Again?", show=Show("svg", template="<svg>{minutes}</svg>"), objective_names=["crust", ""])
+        study.edit(question="Again?", show=Show("svg", template="<svg>{minutes}</svg>"))
         for seen in (study, beside, Study.open(url)):
             assert (seen.history(), seen.ask().options) == (history, following)
-            assert (seen.question, seen.show.kind, seen.objective_names) == ("Again?", "svg", ("crust", ""))
-        beside.edit(objective_names=[])
+            assert (seen.question, seen.show.kind) == ("Again?", "svg")
+        beside.edit(show=Show())
         assert study.n_answers == 1
-        assert study.objective_names is None
+        assert study.show.kind == "bars"
 
     def test_an_edit_of_two_processes_loses_neither(self, url):
         study, beside = new_study(url), Study.open(url)
@@ -710,7 +710,7 @@ class KeepingHouse:
         new_study(url, "soup", MENU)
         with pytest.raises(StudyExistsError, match="'soup'"):
             study.rename("soup")
-        for wrong in ({"name": " "}, {"question": ""}, {"show": Show("image")}, {"objective_names": [3]}):
+        for wrong in ({"name": " "}, {"question": ""}, {"show": Show("image")}):
             with pytest.raises(InvalidInputError):
                 study.edit(**wrong)
         assert Study.open(url, "bread").definition == study.definition

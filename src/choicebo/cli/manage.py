@@ -26,10 +26,6 @@ def edit(
         typer.Option(exists=True, dir_okay=False, metavar="FILE", help="SVG with {name} for the values: a drawing."),
     ] = None,
     bars: Annotated[bool, typer.Option("--bars", help="Show options as bars, without a drawing.")] = False,
-    objective: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="What a hidden objective is called; once for each, in order. '' for none."),
-    ] = None,
 ) -> None:
     """Change what leaves the meaning of the answers alone.
 
@@ -39,7 +35,6 @@ def edit(
     Examples:
       choicebo edit bread.db --question "Which loaves would you bake again?"
       choicebo edit bread.db --template loaf.svg
-      choicebo edit bread.db --objective crust --objective crumb
     """
     from choicebo.presentation.templates import check_show
     from choicebo.study import Study
@@ -48,10 +43,10 @@ def edit(
     if template is not None and bars:
         raise typer.BadParameter("give one of --template and --bars, not both", param_hint="--bars")
     show = Show("svg", template=template.read_text(encoding="utf-8-sig")) if template else Show() if bars else None
-    given: dict[str, Any] = {"question": question, "show": show, "objective_names": objective}
+    given: dict[str, Any] = {"question": question, "show": show}
     changes = {field: value for field, value in given.items() if value is not None}
     if not changes:
-        raise typer.BadParameter("say what to change: --question, --template, --bars or --objective")
+        raise typer.BadParameter("say what to change: --question, --template or --bars")
     with Study.open(study, name) as opened:
         check_show(opened.definition.edited(**changes))
         opened.edit(**changes)

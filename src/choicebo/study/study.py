@@ -284,11 +284,6 @@ class Study:
         return self._what.archived_at
 
     @property
-    def objective_names(self) -> tuple[str, ...] | None:
-        """What people call the hidden objectives, in the model's order; an empty text for one without a name."""
-        return self._what.objective_names
-
-    @property
     def url(self) -> str:
         """The address of the database, without a password."""
         return self._storage.url
@@ -302,7 +297,6 @@ class Study:
         question: str | None = None,
         show: Show | None = None,
         folder: str | Path | None = None,
-        objective_names: Sequence[str] | None = None,
     ) -> None:
         """Change what leaves the meaning of the answers alone; what is not given stays as it is.
 
@@ -311,7 +305,6 @@ class Study:
             question: What the person is asked, in words.
             show: How options are shown.
             folder: Where images lie.
-            objective_names: What people call the hidden objectives; an empty list takes the names away.
 
         Raises:
             StudyExistsError: There is another study of that name.
@@ -321,9 +314,9 @@ class Study:
         >>> import choicebo as cb
         >>> folder = tempfile.TemporaryDirectory()
         >>> study = Study.create(f"{folder.name}/bread.db", "bread", cb.Space([cb.Integer("minutes", 5, 40)]))
-        >>> study.edit(question="Which loaves would you bake again?", objective_names=["crust", "crumb"])
-        >>> study.objective_names
-        ('crust', 'crumb')
+        >>> study.edit(question="Which loaves would you bake again?")
+        >>> study.question
+        'Which loaves would you bake again?'
         >>> folder.cleanup()
         """
         changes = {
@@ -331,7 +324,6 @@ class Study:
             "question": question,
             "show": show,
             "folder": None if folder is None else Path(folder).absolute(),
-            "objective_names": objective_names,
         }
         self._edit(**{field: value for field, value in changes.items() if value is not None})
 

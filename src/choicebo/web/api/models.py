@@ -71,7 +71,6 @@ class StudyDetail(_Out):
     baseline: Option | None
     shown_as: str = Field(description="bars, svg or image")
     archived_at: datetime | None = Field(description="Since when nothing is asked or answered; null: it is in use.")
-    objective_names: list[str] | None = Field(description="What people call the hidden objectives.")
 
 
 class ShowIn(_In):
@@ -103,9 +102,6 @@ class EditIn(_In):
     name: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     question: Annotated[str, Field(min_length=1, max_length=300)] | None = None
     show: ShowIn | None = None
-    objective_names: Annotated[list[str], Field(max_length=20)] | None = Field(
-        default=None, description="What people call the hidden objectives; an empty list takes the names away."
-    )
 
 
 class DuplicateIn(_In):

@@ -233,5 +233,4 @@ def _detail(found: Seat) -> StudyDetail:
         baseline=study.baseline,
         shown_as=study.show.kind,
         archived_at=study.archived_at,
-        objective_names=None if study.objective_names is None else list(study.objective_names),
     )
