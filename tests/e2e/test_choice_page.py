@@ -279,25 +279,25 @@ def test_a_card_is_enlarged_compared_and_kept_by_keyboard(server: Server, new_st
     study, page = new_study(), open_page()
     go(page, server, study)
     wait_for_question(page, 1)
-    press, title = page.keyboard.press, page.locator("#enlarged h2")
+    press = page.keyboard.press
     press("z")
-    assert title.inner_text() == "Option 1 of 5"
+    page.get_by_role("heading", name="Option 1 of 5").wait_for()
     press("ArrowLeft")
-    assert title.inner_text() == "Option 5 of 5"
+    page.get_by_role("heading", name="Option 5 of 5").wait_for()
     press("ArrowRight")
     press("ArrowRight")
-    assert title.inner_text() == "Option 2 of 5"
+    page.get_by_role("heading", name="Option 2 of 5").wait_for()
     press("Space")
-    assert page.get_by_role("button", name="Kept").get_attribute("aria-pressed") == "true"
+    page.get_by_role("button", name="Kept", pressed=True).wait_for()
     press("4")
-    assert page.get_by_role("button", name="Keep", exact=True).get_attribute("aria-pressed") == "false"
+    page.get_by_role("button", name="Keep", exact=True, pressed=False).wait_for()
     press("Escape")
-    page.wait_for_function("document.activeElement.value === '3'")
+    page.locator("[name=kept][value='3']:focus").wait_for(state="attached")
     assert page.locator("input[name=kept]:checked").evaluate_all("boxes => boxes.map(b => b.value)") == ["1"]
     page.locator("[data-enlarge='2']").click()
     page.get_by_role("button", name="Keep", exact=True).click()
     page.get_by_role("button", name="Close").click()
-    page.wait_for_function("document.activeElement.value === '2'")
+    page.locator("[name=kept][value='2']:focus").wait_for(state="attached")
     press("Enter")
     wait_for_question(page, 2)
     assert [act.kept for act in study.history()] == [(1, 2)]

@@ -284,7 +284,7 @@ class Situation:
         if count == 0:
             found = Proposal(seen[:0], np.zeros(0, dtype=np.bool_), "known", "Everything that fits was shown before.")
         elif posterior is None:
-            found = spread_options(part, count, seen, self.settings.seed, self.next_id)
+            found = spread_options(part, count, seen, self.settings.seed, self.next_id, self.settings.least_difference)
         else:
             found = self._proposal(posterior, part, size=count, new_count=count, avoid=seen)
         is_new = rows_in(self.seen, own) < 0
