@@ -734,15 +734,9 @@ class KeepingHouse:
         for seen in (study, beside, Study.open(url)):
             assert (seen.history(), seen.ask().options) == (history, following)
             assert (seen.question, seen.show.kind) == ("Again?", "svg")
-<<<<<<< .merge_file_vtdF40
         beside.edit(question="Once more?")
         assert study.n_answers == 1
         assert study.question == "Once more?"
-=======
-        beside.edit(show=Show())
-        assert study.n_answers == 1
-        assert study.show.kind == "bars"
->>>>>>> .merge_file_0xPPXv
 
     def test_an_edit_of_two_processes_loses_neither(self, url):
         study, beside = new_study(url), Study.open(url)

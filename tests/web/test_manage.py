@@ -277,12 +277,8 @@ def test_pictures_that_nobody_sent_are_not_missed(serve: Callable[..., Browser])
 def test_studies_are_kept_in_order_through_the_api(browser: Browser) -> None:
     call = browser.client
     study = "/api/v1/studies/bread"
-<<<<<<< .merge_file_LZdTgP
     edited = call.patch(study, json={"question": "Again?"}).json()
     assert (edited["question"], edited["objective_names"]) == ("Again?", [])
-=======
-    assert call.patch(study, json={"question": "Again?"}).json()["question"] == "Again?"
->>>>>>> .merge_file_dKDJxC
     assert call.patch(study, json={"show": {"kind": "svg", "template": "<svg>{minuts}</svg>"}}).status_code == 400
     assert call.patch(study, json={"settings": {}}).status_code == 422
     assert call.post(f"{study}/duplicate", json={"name": "copy", "answers": True}).status_code == 201

@@ -72,10 +72,7 @@ class StudyDetail(_Out):
     baseline: Option | None
     shown_as: str = Field(description="bars, svg or image")
     archived_at: datetime | None = Field(description="Since when nothing is asked or answered; null: it is in use.")
-<<<<<<< .merge_file_QVvSqz
     objective_names: list[str] = Field(description="What people call the hidden objectives.")
-=======
->>>>>>> .merge_file_0dDlYj
 
 
 class ShowIn(_In):

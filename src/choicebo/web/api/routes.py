@@ -309,8 +309,5 @@ def _detail(found: Seat) -> StudyDetail:
         baseline=study.baseline,
         shown_as=study.show.kind,
         archived_at=study.archived_at,
-<<<<<<< .merge_file_TCzrrL
         objective_names=[each.name for each in study.objective_names],
-=======
->>>>>>> .merge_file_cyJzzV
     )
