@@ -96,12 +96,13 @@ def tried(study: Study, found: StudyResult, given: Mapping[str, str]) -> Tried:
                 return Tried(problem=f"It cannot be offered: it breaks the rule {broken[0]}.")
         # Two rows of a catalogue may look alike and are two options all the same.
         fields = () if isinstance(space, Catalogue) else fields_of(space)
-        shown = (point.option for point in found.points)
-        seen = next((each for each in shown if each == option or (fields and _alike(fields, each, option))), None)
-        (predicted,) = predict(found.posterior, space, [option if seen is None else seen])
+        for point in found.points:
+            if point.option == option or (fields and _alike(fields, point.option, option)):
+                return Tried(pictures.card(study, point.option), point.probability, seen=True)
+        (predicted,) = predict(found.posterior, space, [option])
     except InvalidInputError as error:
         return Tried(problem=str(error))
-    return Tried(pictures.card(study, predicted.option), predicted.probability, seen is not None)
+    return Tried(pictures.card(study, predicted.option), predicted.probability)
 
 
 def _alike(fields: Sequence[Field], one: Option, other: Option) -> bool:
