@@ -17,6 +17,7 @@ from starlette.testclient import TestClient
 
 import choicebo as cb
 from choicebo import insight
+from choicebo.formatting import percent
 from choicebo.model.posterior import Posterior
 from choicebo.optimizer import situation as compute
 from choicebo.study import Point, Study, StudyResult, posterior_store
@@ -288,9 +289,11 @@ def test_two_options_are_compared_side_by_side(learned: Browser) -> None:
 
 def test_an_option_is_tried_and_a_wrong_one_is_told_why(learned: Browser) -> None:
     best = build_result(learned.study).best[0]
-    values = {"try-0": str(best.option["sweet"]), "try-1": str(best.option["salt"])}
+    # A slider moves in steps: what is nearer to an option that was shown than that is the same option.
+    values = {"try-0": f"{best.option['sweet']:.3f}", "try-1": f"{best.option['salt']:.3f}"}
     part = learned.client.get("/study/bread/result/try", params=values).text
     assert "you have seen this one" in part
+    assert f"<b>{percent(best.probability)}</b>" in part
     assert "likely that none of the options shown so far beats it" in part
     page = learned.client.get("/study/bread/result", params={"try-0": "0.25", "try-1": "0.75"}).text
     assert 'name="try-0" min="0" max="1" step="0.005" value="0.25"' in page

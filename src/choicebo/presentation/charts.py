@@ -31,6 +31,7 @@ _MOST_PAIRS = 3
 _MOST_THUMBNAILS = 12
 _MOST_CATEGORIES = 8
 _BRUSH_STEPS = 20
+_LONGEST_NAME = 15
 
 
 @dataclass(frozen=True)
@@ -282,13 +283,20 @@ def _axis(field: Field, x: float, marks: Sequence[tuple[float, str]], texts: Seq
         f'<rect class="axis-hit" x="{x - 16:.1f}" y="{_TOP:g}" width="32" height="{_TALL:g}"/>',
         _line("axis", x, _TOP, x, _TOP + _TALL),
         f'<rect class="brush" x="{x - 7:.1f}" y="{_TOP:g}" width="14" height="{_TALL:g}" rx="4"/>',
-        f'<text class="axis-name" x="{x:.1f}" y="16" text-anchor="middle">{escape(field.heading)}</text>',
+        f'<text class="axis-name" x="{x:.1f}" y="16" text-anchor="middle">{escape(_short(field))}</text>',
     ]
     for share, text in marks:
         y = _height(share)
         shift = -6 if share > 0.97 else 16 if share < 0.03 else 4
         parts.append(f'<text class="mark" x="{x + 6:.1f}" y="{y + shift:.1f}">{escape(text[:16])}</text>')
     return "".join(parts) + "</g>"
+
+
+def _short(field: Field) -> str:
+    """The name of an axis, short enough to leave room for the next one."""
+    if len(field.heading) <= _LONGEST_NAME:
+        return field.heading
+    return field.name if len(field.name) <= _LONGEST_NAME else f"{field.name[: _LONGEST_NAME - 1]}…"
 
 
 def _apart(numbers: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from choicebo.errors import InvalidInputError
 from choicebo.formatting import value_text
 from choicebo.presentation.cards import Card
-from choicebo.presentation.fields import fields_of, title_of
+from choicebo.presentation.fields import Field, fields_of, title_of
 from choicebo.space import Catalogue, Integer, Option, Parameter, Real
 from choicebo.study import Study, StudyResult
 from choicebo.web import pictures
@@ -94,8 +94,23 @@ def tried(study: Study, found: StudyResult, given: Mapping[str, str]) -> Tried:
             broken = space.violated(option)
             if broken:
                 return Tried(problem=f"It cannot be offered: it breaks the rule {broken[0]}.")
+        # Two rows of a catalogue may look alike and are two options all the same.
+        fields = () if isinstance(space, Catalogue) else fields_of(space)
+        for point in found.points:
+            if point.option == option or (fields and _alike(fields, point.option, option)):
+                return Tried(pictures.card(study, point.option), point.probability, seen=True)
         (predicted,) = predict(found.posterior, space, [option])
     except InvalidInputError as error:
         return Tried(problem=str(error))
-    seen = any(point.option == predicted.option for point in found.points)
-    return Tried(pictures.card(study, predicted.option), predicted.probability, seen)
+    return Tried(pictures.card(study, predicted.option), predicted.probability)
+
+
+def _alike(fields: Sequence[Field], one: Option, other: Option) -> bool:
+    """Whether two options differ by less than a step of the sliders: then they are one, which the model has a word on."""
+    for field in fields:
+        if field.share is None:
+            if one[field.name] != other[field.name]:
+                return False
+        elif abs(field.share(one[field.name]) - field.share(other[field.name])) > 0.51 / _STEPS:
+            return False
+    return True
