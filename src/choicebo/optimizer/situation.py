@@ -68,7 +68,8 @@ class Situation:
             [event.kind, event.target, event.kept, event.options, event.new, event.question and event.question.found_by]
             for event in self.events
         ]
-        text = json.dumps([content, self.looks, self.for_one], sort_keys=True, default=str)
+        own = [self.for_one] if self.for_one else []
+        text = json.dumps([content, self.looks, *own], sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()
 
     @cached_property

@@ -203,7 +203,7 @@ class ClashOut(_Out):
 class WishesIn(_In):
     """What the next question is to be like. What is left out stays as it was."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"include": [{"minutes": 12}]}]})
+    model_config = ConfigDict(json_schema_extra={"examples": [{"like": {"minutes": 12}}]})
 
     locked: Option | None = Field(default=None, description="Values that new options have until it is `{}`.")
     like: Option | str | int | None = Field(default=None, description="An option of which more are wanted.")
