@@ -10,6 +10,7 @@ from starlette.testclient import TestClient
 
 from choicebo.errors import InvalidInputError
 from choicebo.study import Study
+from choicebo.web.limiter import Limiter
 from choicebo.web.serve_command import listening
 from choicebo.web.server_settings import ServerSettings
 
@@ -147,3 +148,22 @@ def test_the_token_check_does_not_read_the_migration_scripts(guarded: Browser, m
 
     monkeypatch.setattr(script, "ScriptDirectory", read)
     assert guarded.client.get("/api/v1/studies/bread", headers=bearer(token)).status_code == 200
+
+
+def test_who_tried_too_often_may_try_again_after_a_while() -> None:
+    now = 0.0
+    limiter = Limiter(failures=2, seconds=60, clock=lambda: now)
+    limiter.failed("ann")
+    limiter.failed("ann")
+    assert limiter.is_blocked("ann")
+    now = 61.0
+    assert not limiter.is_blocked("ann")
+
+
+def test_a_raters_token_is_good_for_their_study_alone(guarded: Browser) -> None:
+    token = guarded.study.add_rater("Zoe")
+    Study.create(guarded.url, **bread(name="soup")).close()
+    headers = {"Authorization": f"Bearer {token}"}
+    assert guarded.client.get("/api/v1/studies/bread", headers=headers).status_code == 200
+    assert guarded.client.get("/api/v1/studies/soup", headers=headers).status_code == 401
+    assert guarded.client.get("/api/v1/studies", headers=headers).status_code == 401
