@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -97,7 +98,7 @@ def judged(steps: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def restlessness(studies: Sequence[Sequence[dict[str, Any]]]) -> tuple[float, int]:
     """Mean change of the stability from one answer to the next, and how often the advice changed, in judged studies."""
-    pairs = [pair for steps in studies for pair in zip(steps, steps[1:], strict=False)]
+    pairs = [pair for steps in studies for pair in itertools.pairwise(steps)]
     moves = [abs(after["stability"] - before["stability"]) for before, after in pairs]
     return float(np.mean(moves)) if moves else 0.0, sum(a["stop"] != b["stop"] for a, b in pairs)
 
