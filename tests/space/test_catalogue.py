@@ -66,7 +66,9 @@ def catalogues(draw):
     ]
     if draw(st.booleans()):
         for row in rows[1:]:
-            row["note"] = draw(st.none() | st.text(max_size=5))
+            row["note"] = draw(
+                st.none() | st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=5)
+            )
     features = draw(st.none() | st.just(["anchor", "price"]))
     if features is None:
         for row in rows:

@@ -73,7 +73,7 @@ def test_what_was_exported_is_read_back(document):
         # What would be stored, and then be of no use.
         (("study", "settings", "seed"), 2**63, r"below 2\*\*63"),
         (("study", "created_at"), "0001-01-01T00:00:00+14:00", "created"),
-        (("study", "question"), "a\0b", "NUL"),
+        (("study", "question"), "a\0b", "cannot be stored"),
         (("study", "question"), "\ud800", "cannot be stored"),
         (("study", "name"), "x" * 3000, "at most 200"),
         (("raters",), ["owner", "a\0b"], "printable"),
