@@ -38,6 +38,12 @@ def test_new_options_have_the_locked_values_until_the_lock_is_taken_off(answers)
     assert any(option["minutes"] != 20 for option, _ in free.new_options)
 
 
+def test_a_locked_value_may_lie_between_two_steps():
+    space = cb.Space([cb.Real("heat", 150, 220, step=5), cb.Real("salt", 1, 3), cb.Real("water", 60, 80)])
+    question = cb.ChoiceOptimizer(space).ask(locked={"heat": 187.5})
+    assert {option["heat"] for option in question.options} == {187.5}
+
+
 def test_known_options_beside_locked_ones_have_the_locked_values_too():
     optimizer = loop()
     for _ in range(4):

@@ -15,7 +15,7 @@ import httpx
 import pytest
 import uvicorn
 
-from choicebo.serving.waiting import MOST_PER_PERSON
+from choicebo.serving.waiting_room import MOST_PER_PERSON
 from choicebo.study import Study
 from choicebo.web import connections, guard
 from choicebo.web.app import create_app

@@ -68,10 +68,12 @@ class Part:
         spread = space.sobol(_CANDIDATES, seed=0)
         held = np.array([column.parameter in self.steering.locked for column in space.columns])
         option = {**space.decode(spread[:1])[0], **self.steering.locked}
-        found = np.where(held, space.encode([option])[0], spread)
+        locked = space.encode([option])[0]
+        found = np.where(held, locked, spread)
         if self.steering.like is not None:
             found = np.where(held, found, self._around(space.encode([self.steering.like])[0], spread))
-        found = space.snap(np.clip(found, 0.0, 1.0))
+        # A locked value stays as it is, be it between two steps.
+        found = np.where(held, locked, space.snap(np.clip(found, 0.0, 1.0)))
         return distinct(found[space.feasible(found)])[0]
 
     def _around(self, centre: Array, spread: Array) -> Array:

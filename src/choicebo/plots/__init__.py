@@ -14,7 +14,7 @@ from choicebo.plots.insight import (
     surprise_marks,
 )
 from choicebo.plots.latent import draw_bands, draw_latent, latent_against_input, matching_order
-from choicebo.plots.pareto import parallel_options, pareto_map
+from choicebo.plots.options import parallel_options, pareto_map
 
 __all__ = [
     "PALETTE",

@@ -22,7 +22,7 @@ from weakref import WeakValueDictionary
 from choicebo.errors import ChoiceboError
 from choicebo.history import Question
 from choicebo.serving.pool import LocalPool, load_numerics
-from choicebo.serving.waiting import done_within, stopping
+from choicebo.serving.waiting_room import done_within, stopping
 from choicebo.study import Study
 
 T = TypeVar("T")

@@ -1,4 +1,4 @@
-"""The loop, kept: a study in a database, for weeks and for several people."""
+"""The loop, stored: a study in a database, for weeks and for several people."""
 
 from choicebo.errors import (
     AlreadyAnsweredError,

@@ -68,7 +68,7 @@ def parse_url(given: str | Path) -> URL:
     if backend in ("postgres", "postgresql"):
         return url.set(drivername="postgresql+psycopg")
     if backend != "sqlite":
-        raise StudyError(f"Studies cannot be kept in {backend!r}: {_ACCEPTED}.")
+        raise StudyError(f"Studies cannot be stored in {backend!r}: {_ACCEPTED}.")
     if url.database in (None, "", ":memory:"):
         raise StudyError(f"A study needs a place that lasts: {_ACCEPTED}; ChoiceOptimizer is the loop in memory.")
     return url

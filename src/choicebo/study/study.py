@@ -1,4 +1,4 @@
-"""``Study``: the loop, kept. What is acknowledged is stored; what is stored is never changed."""
+"""``Study``: the loop, stored. What is acknowledged is stored; what is stored is never changed."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from choicebo.errors import StudyNotFoundError
 from choicebo.presentation.templates import check_show
 from choicebo.serving.pool import LocalPool
 from choicebo.serving.scheduler import Scheduler
-from choicebo.serving.waiting import WaitingRoom
+from choicebo.serving.waiting_room import WaitingRoom
 from choicebo.study import Status, Storage, Study, StudyInfo
 from choicebo.study.definition import StudyDefinition
 from choicebo.study.result import StudyResult, build_result, earlier_result

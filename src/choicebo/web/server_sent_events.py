@@ -10,7 +10,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
-from choicebo.serving.waiting import WaitingRoom, done_within, stopping
+from choicebo.serving.waiting_room import WaitingRoom, done_within, stopping
 
 BEAT = 1.0
 """Seconds between two signs of life."""
