@@ -47,7 +47,7 @@ _TOLERATED = 3.0
 """A step may lower Laplace's approximation by so much, in nats. The slope is the Gaussian's average and so knows of a skewed
 posterior what the approximation does not; but a step that loses the mode is too long."""
 _FEW = 60
-"""Choices up to which the hyperparameters are climbed to in many ways: few choices leave many modes, some of them much better than
+"""Choices up to which the hyperparameters are climbed to in many ways: few choices leave many modes, some much better than
 others, and each way costs little. Beyond, a quarter of the starts and of the modes is followed, in one way each."""
 _SETTLED = 0.02
 """Hyperparameters have converged when a step promises less, in nats."""
