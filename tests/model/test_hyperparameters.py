@@ -10,6 +10,7 @@ from scipy.optimize import minimize
 
 import choicebo as cb
 from choicebo.errors import NumericalError
+from choicebo.experiments import problems
 from choicebo.model.covariance import HyperPrior
 from choicebo.model.engines import Laplace, gaussian, laplace
 from choicebo.model.engines.base import ModelSpec, Reporter
@@ -248,6 +249,28 @@ def test_six_seeds_find_the_same_evidence_and_output_scales(data):
     scales = np.sort([np.exp(each.hyper.log_scale) for each in found], axis=1)
     assert max(evidence) - min(evidence) < 0.5
     assert (scales.max(0) / scales.min(0) < 1.1).all()
+
+
+def along_edges(number):
+    """As in a loop, where most options lie along what seems to be the front."""
+    rng = np.random.default_rng(number)
+    X = rng.random((70, 2))
+    side = rng.integers(0, 3, 70)
+    for which, column, edge in ((0, 0, 1.0), (1, 0, 0.0), (2, 1, 1.0)):
+        X[20:][side[20:] == which, column] = edge
+    return answered(X, problems.problem("branin-currin").objectives(X), 30, 5, rng)
+
+
+@pytest.mark.parametrize("number", [1, 5])
+def test_few_choices_lead_every_seed_to_the_best_of_many_modes(number):
+    evidence = [learned(along_edges(number), seed).basins[0].log_evidence for seed in range(5)]
+    assert max(evidence) - min(evidence) < 1.0
+
+
+@pytest.mark.parametrize("number", [9, 18])
+def test_the_best_mode_at_first_does_not_lead_to_the_best_hyperparameters(number):
+    evidence, alone = (learned(along_edges(number), 0, ascents=n).basins[0].log_evidence for n in (4, 1))
+    assert evidence > alone + 0.5
 
 
 def test_learned_hyperparameters_are_a_maximum_of_the_evidence():

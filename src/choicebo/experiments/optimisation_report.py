@@ -14,7 +14,7 @@ from choicebo.experiments import paper
 from choicebo.experiments.document import Picture, Section
 from choicebo.experiments.methods import METHODS
 from choicebo.experiments.optimisation_trials import INITIAL_OPTIONS, INITIAL_SETS, QUERY_SIZE
-from choicebo.experiments.problems import PROBLEMS
+from choicebo.experiments.problems import DEVELOPMENT, PROBLEMS
 from choicebo.experiments.report_tables import Mean, new_table
 from choicebo.experiments.trials import FinishedTrial
 
@@ -64,7 +64,7 @@ def section(finished: Sequence[FinishedTrial]) -> Section:
 def curves(finished: Sequence[FinishedTrial], measure: str = PER_ITERATION) -> dict[str, dict[str, Array]]:
     """By problem and method the curves of the repetitions, (repetitions, 1 + length), cut to the shortest."""
     found: dict[str, dict[str, Array]] = {}
-    for task in [name for name in PROBLEMS if any(done.trial.task == name for done in finished)]:
+    for task in [name for name in PROBLEMS | DEVELOPMENT if any(done.trial.task == name for done in finished)]:
         for name in METHODS:
             rows = [d.result[measure] for d in finished if (d.trial.task, d.trial.method) == (task, name)]
             if rows:
@@ -107,7 +107,7 @@ def duel_table(finished: Sequence[FinishedTrial], measure: str = PER_ITERATION) 
     headings = ("problem", *(METHODS[name].label for name in names), "the paper's method")
     table = new_table(title, headings, caption=caption)
     table.columns[-1].justify = "left"
-    for task in PROBLEMS:
+    for task in PROBLEMS | DEVELOPMENT:
         row = []
         for name in names:
             pairs = [
@@ -117,7 +117,7 @@ def duel_table(finished: Sequence[FinishedTrial], measure: str = PER_ITERATION) 
             ]
             row.append(f"{Mean.of(pairs)} ({len(pairs)})" if pairs else "")
         if any(row):
-            table.add_row(task, *row, paper.OPTIMISATION[task])
+            table.add_row(task, *row, paper.OPTIMISATION.get(task, ""))
     return table if table.row_count else None
 
 

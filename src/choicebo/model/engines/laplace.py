@@ -47,7 +47,8 @@ _TOLERATED = 3.0
 """A step may lower Laplace's approximation by so much, in nats. The slope is the Gaussian's average and so knows of a skewed
 posterior what the approximation does not; but a step that loses the mode is too long."""
 _FEW = 60
-"""Choices up to which the hyperparameters are climbed to in two ways."""
+"""Choices up to which the hyperparameters are climbed to in many ways: few choices leave many modes, some much better than
+others, and each way costs little. Beyond, a quarter of the starts and of the modes is followed, in one way each."""
 _SETTLED = 0.02
 """Hyperparameters have converged when a step promises less, in nats."""
 
@@ -214,10 +215,12 @@ def _bfgs(metric: Array, step: Array, change: Array) -> Array:
 class Laplace:
     """The ``laplace`` engine, and what the samplers learn their hyperparameters and coordinates with."""
 
-    starts: int = 16
+    starts: int = 64
     """Random starting points of the short course."""
-    finalists: int = 4
+    finalists: int = 16
     """So many of the best are followed to their modes."""
+    ascents: int = 4
+    """From so many of the best modes the hyperparameters are climbed to; the best end counts."""
     max_rounds: int = 30
     """At most so many steps on the hyperparameters; they end when a step promises less than 0.02 nats."""
     rival: float = 4.0
@@ -228,9 +231,11 @@ class Laplace:
     limits: Limits = INDEPENDENT
 
     def __post_init__(self) -> None:
-        counts = self.starts, self.finalists, self.max_rounds, self.num_chains
+        counts = self.starts, self.finalists, self.ascents, self.max_rounds, self.num_chains
         if not are_whole(*counts, self.num_samples) or min(counts) < 1 or self.num_samples < 4:
-            raise InvalidInputError("laplace needs at least 1 start, 1 finalist, 1 round, 1 chain and 4 draws")
+            raise InvalidInputError(
+                "laplace needs at least 1 start, 1 finalist, 1 ascent, 1 round, 1 chain and 4 draws"
+            )
 
     @property
     def name(self) -> str:
@@ -247,15 +252,21 @@ class Laplace:
     ) -> Learned:
         """Hyperparameters, and the Gaussians at the modes that they give."""
         ascender = Ascender.of(spec, likelihood)
-        found = starting_points(rng, spec, likelihood, starts=self.starts, report=report.part(0.0, 0.4))
-        starts = [found.v[number] for number in range(min(self.finalists, self.starts))]
-        modes = list(in_parallel(lambda v: ascender.mode(found.hyper, v), starts))
+        few = likelihood.choices <= _FEW
+        starts, finalists, ascents = (
+            count if few else -(-count // 4) for count in (self.starts, self.finalists, self.ascents)
+        )
+        found = starting_points(rng, spec, likelihood, starts=starts, report=report.part(0.0, 0.4))
+        modes = list(in_parallel(lambda v: ascender.mode(found.hyper, v), found.v[:finalists]))
         modes.sort(key=lambda mode: -mode.log_evidence)
         report(_STAGE, 0.5)
-        climbs = [ascender.begin(found.hyper, modes[0])]
-        if likelihood.choices <= _FEW and spec.latent_dim > 1:
-            # With few choices the hyperparameters have several optima: the latent dimensions part in one way, or in the other.
-            climbs.append(ascender.begin(found.hyper, modes[0], reverse=True))
+        # The latent dimensions part in one way, or in the other.
+        ways = (False, True) if few and spec.latent_dim > 1 else (False,)
+        climbs = [
+            ascender.begin(found.hyper, mode, reverse=reverse)
+            for mode in _distinct(modes)[:ascents]
+            for reverse in ways
+        ]
         if start is not None:
             known = ascender.whitener.at(start).whitened(climbs[0].latent)
             climbs.append(ascender.begin(start, ascender.mode(start, known)))
