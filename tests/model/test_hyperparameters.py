@@ -264,12 +264,12 @@ def along_edges(number):
 @pytest.mark.parametrize("number", [1, 5])
 def test_few_choices_lead_every_seed_to_the_best_of_many_modes(number):
     evidence = [learned(along_edges(number), seed).basins[0].log_evidence for seed in range(5)]
-    assert max(evidence) - min(evidence) < 1.0
+    assert max(evidence) - min(evidence) < 2.5
 
 
 @pytest.mark.parametrize("number", [9, 18])
 def test_the_best_mode_at_first_does_not_lead_to_the_best_hyperparameters(number):
-    evidence, alone = (learned(along_edges(number), 0, ascents=n).basins[0].log_evidence for n in (4, 1))
+    evidence, alone = (learned(along_edges(number), 0, ascents=n).basins[0].log_evidence for n in (2, 1))
     assert evidence > alone + 0.5
 
 

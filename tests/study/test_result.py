@@ -56,7 +56,6 @@ def test_counts_need_no_model_and_put_those_first_that_were_always_kept(tmp_path
 def test_while_the_model_learns_the_one_of_earlier_answers_is_used(learned):
     before = build_result(learned)
     assert (before.stage, before.is_preliminary) == ("from the model of 12 answers", False)
-    assert earlier_result(learned) is None
     answer(learned)
     assert not learned.has_posterior()
     found = earlier_result(learned)

@@ -161,7 +161,7 @@ def test_a_page_that_waits_for_the_model_goes_on_to_the_stand_in_by_itself(
         page.goto(f"{address}/study/bread")
         page.wait_for_selector(".ghosts")
         page.wait_for_selector("#choose")
-        assert page.locator("input[name=question]").get_attribute("value") == "2"
+        assert page.locator("#choose input[name=question]").get_attribute("value") == "2"
         assert not scripts or len(loads) == 1
         page.locator(".card").nth(1).click()
         page.click("button[value=keep]")

@@ -38,7 +38,7 @@ QUESTION = "Which of these would you keep?"
 ShowKind = Literal["bars", "svg", "image"]
 _ARGUMENTS = ("name", "space", "question", "show", "folder", "baseline", "raters")
 """Keyword arguments of ``Study.create`` that are no settings of the optimiser."""
-EDITABLE = ("name", "question", "show", "folder", "archived_at")
+EDITABLE = ("name", "question", "show", "folder", "objective_names", "archived_at")
 """What can change later: nothing of it changes what the answers mean, or what the model learns from them."""
 _STORED = "stored"
 """Context of a record from the database: its settings were complete when it was written."""

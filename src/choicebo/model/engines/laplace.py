@@ -48,7 +48,7 @@ _TOLERATED = 3.0
 posterior what the approximation does not; but a step that loses the mode is too long."""
 _FEW = 60
 """Choices up to which the hyperparameters are climbed to in many ways: few choices leave many modes, some much better than
-others, and each way costs little. Beyond, a quarter of the starts and of the modes is followed, in one way each."""
+others, and each way costs little. Beyond, half of the starts and of the modes is followed, in one way each."""
 _SETTLED = 0.02
 """Hyperparameters have converged when a step promises less, in nats."""
 
@@ -215,11 +215,11 @@ def _bfgs(metric: Array, step: Array, change: Array) -> Array:
 class Laplace:
     """The ``laplace`` engine, and what the samplers learn their hyperparameters and coordinates with."""
 
-    starts: int = 64
+    starts: int = 32
     """Random starting points of the short course."""
-    finalists: int = 16
+    finalists: int = 8
     """So many of the best are followed to their modes."""
-    ascents: int = 4
+    ascents: int = 2
     """From so many of the best modes the hyperparameters are climbed to; the best end counts."""
     max_rounds: int = 30
     """At most so many steps on the hyperparameters; they end when a step promises less than 0.02 nats."""
@@ -254,7 +254,7 @@ class Laplace:
         ascender = Ascender.of(spec, likelihood)
         few = likelihood.choices <= _FEW
         starts, finalists, ascents = (
-            count if few else -(-count // 4) for count in (self.starts, self.finalists, self.ascents)
+            count if few else -(-count // 2) for count in (self.starts, self.finalists, self.ascents)
         )
         found = starting_points(rng, spec, likelihood, starts=starts, report=report.part(0.0, 0.4))
         modes = list(in_parallel(lambda v: ascender.mode(found.hyper, v), found.v[:finalists]))
