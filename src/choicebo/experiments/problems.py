@@ -151,13 +151,14 @@ def _zdt3(x: Array) -> Array:
 
 def _dtlz2(x: Array) -> Array:
     angle, g = 0.5 * np.pi * x[:, 0], np.sum((x[:, 1:] - 0.5) ** 2, axis=1)
-    return (1 + g)[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    return np.asarray((1 + g)[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1))
 
 
 def _fonseca(x: Array) -> Array:
     # With two inputs it is also known as VLMOP2.
     corner = 1 / np.sqrt(x.shape[1])
-    return 1 - np.exp(-np.stack([np.sum((x - corner) ** 2, axis=1), np.sum((x + corner) ** 2, axis=1)], axis=1))
+    apart = np.stack([np.sum((x - corner) ** 2, axis=1), np.sum((x + corner) ** 2, axis=1)], axis=1)
+    return np.asarray(1 - np.exp(-apart))
 
 
 def _tilted_bowls(x: Array) -> Array:
