@@ -40,13 +40,16 @@ class FakeModel:
         self.begun = threading.Event()
         self.looks = []
         self.problem = None
-        monkeypatch.setattr(ChoiceGP, "fit", self._fit)
+        monkeypatch.setattr(ChoiceGP, "fit_silently", self._fit)
         monkeypatch.setattr(loop, "propose", self._propose)
         monkeypatch.setattr(dimension, "revise", self._revise)
 
     @staticmethod
     def _fit(model, data, seed=0, *, progress=None, start=None):
-        return SimpleNamespace(data=data, latent_dim=model.latent_dim, draws=FakeDraws(model.latent_dim))
+        fine = SimpleNamespace(problems=())
+        return SimpleNamespace(
+            data=data, latent_dim=model.latent_dim, draws=FakeDraws(model.latent_dim), diagnostics=fine
+        )
 
     @staticmethod
     def _propose(draws, space, acquisitions, *, size, seed, **_):

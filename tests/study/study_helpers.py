@@ -54,7 +54,7 @@ class Server:
         return str(self._folder / "data")
 
     def start(self) -> None:
-        options = f"-k {self._folder} -c listen_addresses='' -c fsync=off -c max_connections=60"
+        options = f"-k {self._folder} -c listen_addresses='' -c fsync=off -c max_connections=200"
         self._run("pg_ctl", "-D", self.data, "-w", "-l", str(self._folder / "log"), "-o", options, "start")
 
     def stop(self, mode: str = "immediate") -> None:

@@ -28,7 +28,7 @@ class FakeModel:
     def __init__(self, monkeypatch):
         self.looks = []
         self.fits = []
-        monkeypatch.setattr(ChoiceGP, "fit", lambda model, data, *_, **__: self._fit(model, data))
+        monkeypatch.setattr(ChoiceGP, "fit_silently", lambda model, data, *_, **__: self._fit(model, data))
         monkeypatch.setattr(compute, "propose", self._propose)
         monkeypatch.setattr(dimension, "revise", self._revise)
         monkeypatch.setattr(posterior_store, "to_bytes", _to_bytes)
@@ -55,6 +55,7 @@ def _posterior(data, latent_dim):
         latent_dim=latent_dim,
         draws=draws,
         choice_probabilities=lambda _: {(0,): 0.5, (1,): 0.3, (2,): 0.2},
+        diagnostics=SimpleNamespace(problems=()),
     )
 
 
