@@ -40,8 +40,8 @@ OBJECTIVES = [
     Objective(2, 1, 2.0, (driver("flour", 0.7, ("rye", "wheat"), "category"), driver("heat", 0.1)), ""),
 ]
 SURPRISES = [
-    Surprise(4, 5.0, 0.01, 0, 3, (1,), "Answer 5 is unlike your others"),
-    Surprise(0, 0.2, 0.6, 1, 2, (0,), "Answer 1 agrees with your others."),
+    Surprise(4, 8.0, 0.01, 0.01, 0, 3, (1,), "Answer 5 is unlike your others"),
+    Surprise(0, 0.2, 0.8, 0.6, 1, 2, (0,), "Answer 1 agrees with your others."),
 ]
 CALIBRATION = Calibration(
     predicted=np.array([0.1, 0.6]),

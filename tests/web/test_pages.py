@@ -25,7 +25,9 @@ from choicebo.study.definition import Show
 from choicebo.study.result import build_result
 from choicebo.web import study_progress
 from choicebo.web.app import create_app
+from choicebo.web.pages import choose
 from choicebo.web.pages.result import worth_a_card
+from choicebo.web.server import Server
 from choicebo.web.server_settings import ServerSettings
 from choicebo.web.study_progress import Progress
 
@@ -394,6 +396,14 @@ def test_beside_the_question_stands_what_the_model_knows_and_whether_to_go_on(
     assert escape(advice.sentence) in page
     assert "hx-get" not in page  # nothing is being computed, so that there is nothing to wait for
     assert 'role="meter"' in learned.client.get("/study/bread").text  # and it is there at once the next time
+
+
+def test_what_takes_long_to_compute_beside_the_question_is_asked_for_again(
+    learned: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(choose, "_BEFORE_PROGRESS", 0.05)
+    monkeypatch.setattr(Server, "begin_progress", lambda *_: Future())
+    assert 'hx-trigger="load delay:3s"' in learned.client.get("/study/bread/progress").text
 
 
 def test_the_bar_can_also_go_back_and_says_so() -> None:

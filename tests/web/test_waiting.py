@@ -121,8 +121,10 @@ def test_many_raters_who_wait_for_the_model_hold_no_thread(
 def test_nobody_waits_for_a_result(stopped: Browser, pool: StoppedPool) -> None:
     study, owner = stopped.study, bearer(TOKEN)
     study.add([{"minutes": 7, "flour": "rye"}, {"minutes": 9, "flour": "rye"}], [0])
+    pool.go.set()
     stopped.get("/enter")
     stopped.post("/enter", {"token": TOKEN})
+    pool.go.clear()
     page = stopped.client.get("/study/bread/result").text
     assert "Preliminary, from counts of 1 answer; the model is being learned" in page
     assert "<b>1 of 1</b> <span>times kept</span>" in page

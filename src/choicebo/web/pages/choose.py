@@ -118,8 +118,9 @@ async def progress(request: Request, sitting: Sitting) -> Response:
     begun = await run_in_threadpool(_begin_progress, request, sitting)
     if begun is not None:
         await within(request, sitting, _BEFORE_PROGRESS, begun)
+    late = begun is not None and not begun.done()
     return await run_in_threadpool(
-        lambda: render(request, "parts/progress.html", seat=sitting, **_progress(request, sitting, shown=True))
+        lambda: render(request, "parts/progress.html", seat=sitting, **_progress(request, sitting, True, late))
     )
 
 
@@ -133,8 +134,11 @@ def _begin_progress(request: Request, sitting: Seat) -> Future[Progress | None] 
     return server_of(request).begin_progress(sitting.study, learned_from)
 
 
-def _progress(request: Request, sitting: Seat, shown: bool = False) -> dict[str, Any]:
-    """What is known at once of how far the study has come; ``shown``: whether the page has looked since the answer."""
+def _progress(request: Request, sitting: Seat, shown: bool = False, late: bool = False) -> dict[str, Any]:
+    """What is known at once of how far the study has come.
+
+    ``shown``: whether the page has looked since the answer; ``late``: whether what it looked for is still being computed.
+    """
     study, server, learned_from = sitting.study, server_of(request), whose(sitting)
     sees = sees_result(request, sitting)
     is_thinking = sees and server.scheduler.is_thinking(study, sitting.rater)
@@ -145,7 +149,7 @@ def _progress(request: Request, sitting: Seat, shown: bool = False) -> dict[str,
         "is_thinking": is_thinking,
         "learns_from": _learns_from(study) if sees else 0,
         # Beside the question, which never waits for it; and again while there is something to wait for.
-        "refresh": "500ms" if sees and not shown else "3s" if is_thinking else "",
+        "refresh": "500ms" if sees and not shown else "3s" if is_thinking or late else "",
     }
 
 
