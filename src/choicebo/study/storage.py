@@ -279,7 +279,7 @@ _SQLITE_SENTENCES = {
     "readonly": "The file {file!r} cannot be written: it or its folder is read-only. Change that, or copy it elsewhere.",
     "not a database": "The file {file!r} is not a database of choicebo: give the file of a study.",
     "malformed": "The file {file!r} is damaged: take a copy from a backup or an exported JSON.",
-    "disk i/o": "The file {file!r} cannot be read or written (disk error): take a copy from a backup.",
+    "disk i/o": "The file {file!r} cannot be read or written (disk error): make room on the disk, or take a copy from a backup.",
     "unable to open": "The file {file!r} cannot be opened: check that its folder exists and may be read and written.",
     "decode to utf-8": "The file {file!r} is damaged: take a copy from a backup or an exported JSON.",
     "locked": "The file {file!r} is locked by another program for more than a minute: close that program.",
