@@ -466,6 +466,7 @@ class CrashesAndCrowds:
             sa.update(ShownRow).where(ShownRow.position == 1, ShownRow.place == 0).values(option_id=2),
             sa.update(OptionRow).where(OptionRow.id == 1).values(option={"temperature": 160.0, "minutes": 10}),
             sa.update(QuestionRow).where(QuestionRow.position == 1).values(seed=5),
+            sa.update(QuestionRow).where(QuestionRow.position == 1).values(wishes={"locked": {"minutes": 5}}),
             sa.update(RaterRow).values(name="ann"),
             sa.delete(ChecksumRow).where(ChecksumRow.position == 6),
         ]
