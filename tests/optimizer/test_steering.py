@@ -1,5 +1,6 @@
 """What a person asks of the next question: locked properties, more like an option, options of their own."""
 
+import itertools
 import threading
 
 import pytest
@@ -42,6 +43,13 @@ def test_a_locked_value_may_lie_between_two_steps():
     space = cb.Space([cb.Real("heat", 150, 220, step=5), cb.Real("salt", 1, 3), cb.Real("water", 60, 80)])
     question = cb.ChoiceOptimizer(space).ask(locked={"heat": 187.5})
     assert {option["heat"] for option in question.options} == {187.5}
+
+
+def test_first_options_with_a_locked_value_differ_noticeably():
+    space = cb.Space([cb.Real("heat", 0, 1), cb.Real("salt", 0, 1)])
+    question = cb.ChoiceOptimizer(space, least_difference=0.15, seed=1).ask(locked={"heat": 0.5})
+    salt = sorted(option["salt"] for option in question.options)
+    assert min(after - before for before, after in itertools.pairwise(salt)) >= 0.15
 
 
 def test_known_options_beside_locked_ones_have_the_locked_values_too():
