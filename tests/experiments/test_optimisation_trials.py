@@ -148,3 +148,17 @@ def test_our_optimiser_runs_the_protocol_and_records_its_settings():
 def test_the_seed_of_the_start_is_not_that_of_a_method(spies):
     optimisation_trials.run_trial(trial("spy"))
     assert spies[0].setup.seed != seed_of("bo", "zdt2", "start", 0)
+
+
+@pytest.mark.parametrize("name", ["sobol", "default", "parego", "pairwise"])
+def test_in_a_mixed_space_every_method_proposes_options_of_the_space(name, monkeypatch):
+    if METHODS[name].needs_botorch:
+        pytest.importorskip("botorch", reason="BoTorch is not installed")
+    seen = []
+    chosen = problem("mixed-bowls")
+    monkeypatch.setattr(
+        type(chosen), "objectives", lambda self, U: seen.append(U) or -self.minimised(np.asarray(U, dtype=float))
+    )
+    optimisation_trials.run_trial(trial(name, task="mixed-bowls", iterations=2))
+    shown = np.vstack(seen)
+    np.testing.assert_array_equal(chosen.space.snap(shown), shown)

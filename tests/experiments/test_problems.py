@@ -3,6 +3,7 @@ import pytest
 
 from choicebo.errors import InvalidInputError
 from choicebo.experiments.problems import DEVELOPMENT, PROBLEMS, problem, toy_1d, toy_2d
+from choicebo.pareto import hypervolume
 
 ALL = [*PROBLEMS, *DEVELOPMENT]
 
@@ -224,3 +225,28 @@ def test_the_tilted_bowls_are_worth_nothing_at_their_own_centres():
     assert minimised("tilted-bowls", [0.3, 0.2], [0.7, 0.75]) == pytest.approx(
         np.array([[0.0, 2.2948858680181656], [2.2948858680181656, 0.0]])
     )
+
+
+def test_the_front_of_dtlz2_with_three_objectives_is_the_unit_sphere():
+    first, second = np.meshgrid(*[np.linspace(0, 1, 60)] * 2)
+    inputs = np.hstack([np.stack([first.ravel(), second.ravel()], axis=1), np.full((3600, 3), 0.5)])
+    values = problem("dtlz2-3").objectives(inputs)
+    np.testing.assert_allclose(np.linalg.norm(values, axis=1), 1.0)
+    assert 10 ** problem("dtlz2-3").log_hypervolume_difference(values) < 0.03
+    assert np.linalg.norm(problem("dtlz2-3").objectives([[0.3, 0.6, 0.5, 0.5, 0.7]])) == pytest.approx(1.04)
+
+
+def test_the_front_of_the_mixed_bowls_lies_between_the_centres_of_each_kind():
+    # All bowls are round: for each kind and count the best trade-offs lie on the line between its two centres.
+    chosen = problem("mixed-bowls")
+    centres = np.array([[[0.2, 0.3], [0.8, 0.4]], [[0.3, 0.8], [0.6, 0.6]], [[0.5, 0.1], [0.9, 0.9]]])
+    steps = np.linspace(0, 1, 5001)[:, None]
+    lines = [
+        np.hstack([a + steps * (b - a), np.full((5001, 1), count / 6), np.tile(np.eye(3)[kind], (5001, 1))])
+        for kind, (a, b) in enumerate(centres)
+        for count in range(7)
+    ]
+    values = chosen.objectives(np.concatenate(lines))
+    assert 10 ** chosen.log_hypervolume_difference(values) < 2e-5
+    others = chosen.objectives(chosen.space.snap(np.random.default_rng(0).random((20_000, 6))))
+    assert hypervolume(np.vstack([values, others]), np.array(chosen.reference)) <= chosen.front_hypervolume

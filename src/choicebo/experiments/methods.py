@@ -16,8 +16,8 @@ from scipy.stats import qmc
 
 from choicebo.errors import InvalidInputError
 from choicebo.experiments import baselines
-from choicebo.experiments.problems import unit_space
 from choicebo.experiments.trials import seed_of
+from choicebo.space import Space
 
 Array = NDArray[np.float64]
 
@@ -26,6 +26,8 @@ Array = NDArray[np.float64]
 class Setup:
     """What a method may know before its first question."""
 
+    space: Space
+    """What can be offered."""
     latent_dim: int
     """How many objectives the person has."""
     reference: Array
@@ -33,7 +35,7 @@ class Setup:
     query_size: int
     seed: int
     options: Array
-    """The initial options in the unit cube, (n, d)."""
+    """The initial options as points of the cube, (n, d)."""
     values: Array | None
     """Their objective values, (n, n_o), for oracles only."""
     sets: tuple[tuple[int, ...], ...]
@@ -83,10 +85,11 @@ class Sobol:
 
     def __init__(self, setup: Setup) -> None:
         self._sequence = qmc.Sobol(setup.dim, rng=np.random.default_rng(setup.seed))
+        self._space = setup.space
 
     def ask(self) -> Array:
         """The next option of the sequence."""
-        return np.asarray(self._sequence.random(1), dtype=float)
+        return self._space.snap(np.asarray(self._sequence.random(1), dtype=float))
 
     def tell(self, answer: Any) -> None:
         """Nothing is learned."""
@@ -104,7 +107,7 @@ class Oracle:
 
         if setup.values is None:
             raise InvalidInputError(f"{acquisition} is an oracle and must be given the values of the initial options.")
-        self._X, self._Y = setup.options, setup.values
+        self._X, self._Y, self._space = setup.options, setup.values, setup.space
         self._reference, self._seed, self._asked = setup.reference, setup.seed, 0
         self._next, self._seeded = getattr(oracles, acquisition), torch_tools.quiet_and_seeded
         self._settings = {"noise": oracles.NOISE, **torch_tools.SEARCH}
@@ -114,7 +117,7 @@ class Oracle:
         self._asked += 1
         seed = seed_of(self._seed, self._asked)
         with self._seeded(seed):
-            option: Array = self._next(self._X, self._Y, self._reference, seed)
+            option = self._space.snap(self._next(self._X, self._Y, self._reference, seed))
         self._X = np.vstack([self._X, option])
         return option
 
@@ -162,6 +165,7 @@ class PairwiseEubo:
         return {**self._settings, "questions_without_fit": self._unfitted}
 
     def _show(self, query: Array) -> Array:
+        query = self._setup.space.snap(query)
         shown = []
         for option in query:
             known = np.flatnonzero(np.all(option == self._X, axis=1))
@@ -178,7 +182,7 @@ class Choices:
     def __init__(self, setup: Setup, **settings: Any) -> None:
         from choicebo.optimizer import ChoiceOptimizer
 
-        self._space = unit_space(setup.dim)
+        self._space = setup.space
         self._optimizer = ChoiceOptimizer(
             self._space,
             latent_dim=setup.latent_dim,

@@ -77,12 +77,13 @@ def run_trial(trial: Trial) -> dict[str, Any]:
     """Optimise once."""
     chosen, target = method(trial.method), problem(trial.task)
     rng = np.random.default_rng(seed_of(EXPERIMENT, trial.task, "start", trial.repetition))
-    options = rng.random((INITIAL_OPTIONS, target.dim))
+    options = target.space.snap(rng.random((INITIAL_OPTIONS, target.dim)))
     sets = random_sets(INITIAL_OPTIONS, QUERY_SIZE, INITIAL_SETS, rng)
     values = target.objectives(options)
     spread = np.maximum(values.std(axis=0), 1e-12)  # the person's noise is relative to it
     person = Chooser(lambda values: values / spread, trial.settings.get("noise", 0.0), trial.settings.get("lapse", 0.0))
     setup = Setup(
+        space=target.space,
         latent_dim=target.num_objectives,
         reference=np.array(target.reference, dtype=float),
         query_size=QUERY_SIZE,

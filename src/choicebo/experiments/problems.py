@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from choicebo.errors import InvalidInputError
 from choicebo.pareto import hypervolume
-from choicebo.space import Real, Space
+from choicebo.space import Categorical, Integer, Parameter, Real, Space
 
 Array = NDArray[np.float64]
 
@@ -48,11 +48,13 @@ class Problem:
     """How far the true value may lie from ``front_hypervolume``; smaller differences mean nothing."""
     minimised: Callable[[Array], Array]
     """The published functions: inputs within ``bounds`` (n, dim) -> values to minimise (n, num_objectives)."""
+    parameters: tuple[Parameter, ...] = ()
+    """Of a mixed space; without any, every point of the unit cube is an option."""
 
     @property
     def space(self) -> Space:
-        """The unit cube as a space of inputs x1, x2, ..."""
-        return unit_space(self.dim)
+        """What can be offered: the unit cube with inputs x1, x2, ..., or a mixed space in it."""
+        return Space(self.parameters) if self.parameters else unit_space(self.dim)
 
     def objectives(self, U: ArrayLike) -> Array:
         """Values to be maximised (n, num_objectives) at options of the unit cube, U: (n, dim).
@@ -154,6 +156,12 @@ def _dtlz2(x: Array) -> Array:
     return np.asarray((1 + g)[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1))
 
 
+def _dtlz2_of_three(x: Array) -> Array:
+    (first, second), g = 0.5 * np.pi * x[:, :2].T, np.sum((x[:, 2:] - 0.5) ** 2, axis=1)
+    on_sphere = [np.cos(first) * np.cos(second), np.cos(first) * np.sin(second), np.sin(first)]
+    return np.asarray((1 + g)[:, None] * np.stack(on_sphere, axis=1))
+
+
 def _fonseca(x: Array) -> Array:
     # With two inputs it is also known as VLMOP2.
     corner = 1 / np.sqrt(x.shape[1])
@@ -166,6 +174,19 @@ def _tilted_bowls(x: Array) -> Array:
     turn = np.array([[np.cos(np.pi / 6), np.sin(np.pi / 6)], [-np.sin(np.pi / 6), np.cos(np.pi / 6)]])
     centres = np.array([[0.3, 0.2], [0.7, 0.75]])
     return np.stack([((x - centre) @ turn.T) ** 2 @ np.array([1.0, 25.0]) for centre in centres], axis=1)
+
+
+_BOWL_CENTRES = np.array([[[0.2, 0.3], [0.8, 0.4]], [[0.3, 0.8], [0.6, 0.6]], [[0.5, 0.1], [0.9, 0.9]]])
+"""Of each kind and objective, in the two real inputs."""
+_BOWL_COUNTS = np.array([[1, 4], [0, 3], [2, 6]]) / 6
+_BOWL_FLOORS = np.array([[0.05, 0.15], [0.2, 0.0], [0.0, 0.3]])
+
+
+def _mixed_bowls(x: Array) -> Array:
+    # Two real inputs, a count from 0 to 6 and one of three kinds, each with bowls of its own.
+    kind = x[:, 3:].argmax(1)
+    away = ((x[:, None, :2] - _BOWL_CENTRES[kind]) ** 2).sum(2) + (x[:, 2, None] - _BOWL_COUNTS[kind]) ** 2
+    return np.asarray(_BOWL_FLOORS[kind] + away)
 
 
 # Reference points are BoTorch's; Kursawe, which BoTorch has not, takes nadir + 0.1 (nadir - ideal), the rule
@@ -194,10 +215,11 @@ PROBLEMS: dict[str, Problem] = {each.name: each for each in _ALL}
 
 _BOWLS = 2.2948858680181656
 """What each of the two tilted bowls has at the centre of the other."""
-# Front hypervolumes: DTLZ2 and the bowls in closed form, the others by quadrature along the front.
+# Front hypervolumes: DTLZ2 and the tilted bowls in closed form, the others by quadrature along the front.
 _DEVELOPMENT = (
     Problem("zdt3", 4, 2, ((0, 1),) * 4, (-11, -11), 128.778116, 1e-5, _zdt3),
     Problem("dtlz2", 4, 2, ((0, 1),) * 4, (-1.1, -1.1), 1.21 - np.pi / 4, 1e-9, _dtlz2),
+    Problem("dtlz2-3", 5, 3, ((0, 1),) * 5, (-1.1, -1.1, -1.1), 1.331 - np.pi / 6, 1e-9, _dtlz2_of_three),
     Problem("fonseca", 3, 2, ((-4, 4),) * 3, (-1.1, -1.1), 0.552115, 2e-6, _fonseca),
     Problem("vlmop2", 2, 2, ((-2, 2),) * 2, (-1.1, -1.1), 0.552115, 2e-6, _fonseca),
     Problem(
@@ -209,6 +231,17 @@ _DEVELOPMENT = (
         _BOWLS**2 * (1.21 - 1 / 6),
         1e-9,
         _tilted_bowls,
+    ),
+    Problem(
+        "mixed-bowls",
+        6,
+        2,
+        ((0, 1),) * 6,
+        (-0.8, -0.8),
+        0.503062,
+        1e-6,
+        _mixed_bowls,
+        (Real("x1", 0, 1), Real("x2", 0, 1), Integer("count", 0, 6), Categorical("kind", ["a", "b", "c"])),
     ),
 )
 
