@@ -41,6 +41,21 @@ def test_a_problem_has_the_values_and_the_reference_point_of_botorch(name):
     np.testing.assert_allclose(ours.reference, theirs.ref_point.numpy(), rtol=1e-6)
 
 
+DEVELOPED_ON = {
+    "zdt3": lambda: published.ZDT3(dim=4, negate=True),
+    "dtlz2": lambda: published.DTLZ2(dim=4, num_objectives=2, negate=True),
+    "dtlz3": lambda: published.DTLZ3(dim=4, num_objectives=2, negate=True),
+    "dtlz2-3": lambda: published.DTLZ2(dim=5, num_objectives=3, negate=True),
+}
+
+
+@pytest.mark.parametrize("name", DEVELOPED_ON)
+def test_a_problem_to_develop_on_has_the_values_of_botorch(name):
+    options = np.random.default_rng(0).random((50, problem(name).dim))
+    values = DEVELOPED_ON[name]()(torch.as_tensor(options)).numpy()
+    np.testing.assert_allclose(problem(name).objectives(options), values, rtol=1e-6, atol=1e-9)
+
+
 @pytest.mark.parametrize(
     ("name", "too_low"),
     [("branin-currin", 0.0465), ("zdt1", 0), ("zdt2", 0), ("dtlz1", 0.125), ("vehicle-safety", 0.555)],

@@ -207,6 +207,7 @@ def along(first: float, last: float, dim: int, *, rest: float | None = None) -> 
     [
         ("zdt3", along(0.0, 1.0, 4, rest=0.0)),
         ("dtlz2", along(0.0, 1.0, 4, rest=0.5)),
+        ("dtlz3", along(0.0, 1.0, 4, rest=0.5)),
         ("fonseca", along(-(3**-0.5), 3**-0.5, 3)),
         ("vlmop2", along(-(2**-0.5), 2**-0.5, 2)),
         ("tilted-bowls", np.array([0.3, 0.2]) + along(0.0, 1.0, 2) * np.array([0.4, 0.55])),

@@ -121,9 +121,13 @@ def _zdt2(x: Array) -> Array:
 
 
 def _dtlz1(x: Array) -> Array:
-    first, offset = x[:, 0], x[:, 1:] - 0.5
-    g = 100 * (offset.shape[1] + np.sum(offset**2 - np.cos(20 * np.pi * offset), axis=1))
+    first, g = x[:, 0], _ripples(x[:, 1:])
     return np.stack([0.5 * first * (1 + g), 0.5 * (1 - first) * (1 + g)], axis=1)
+
+
+def _ripples(x: Array) -> Array:
+    offset = x - 0.5
+    return np.asarray(100 * (offset.shape[1] + np.sum(offset**2 - np.cos(20 * np.pi * offset), axis=1)))
 
 
 def _kursawe(x: Array) -> Array:
@@ -154,6 +158,11 @@ def _zdt3(x: Array) -> Array:
 def _dtlz2(x: Array) -> Array:
     angle, g = 0.5 * np.pi * x[:, 0], np.sum((x[:, 1:] - 0.5) ** 2, axis=1)
     return np.asarray((1 + g)[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1))
+
+
+def _dtlz3(x: Array) -> Array:
+    angle = 0.5 * np.pi * x[:, 0]
+    return np.asarray((1 + _ripples(x[:, 1:]))[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1))
 
 
 def _dtlz2_of_three(x: Array) -> Array:
@@ -215,10 +224,11 @@ PROBLEMS: dict[str, Problem] = {each.name: each for each in _ALL}
 
 _BOWLS = 2.2948858680181656
 """What each of the two tilted bowls has at the centre of the other."""
-# Front hypervolumes: DTLZ2 and the tilted bowls in closed form, the others by quadrature along the front.
+# Front hypervolumes: DTLZ2, DTLZ3 and the tilted bowls in closed form, the others by quadrature along the front.
 _DEVELOPMENT = (
     Problem("zdt3", 4, 2, ((0, 1),) * 4, (-11, -11), 128.778116, 1e-5, _zdt3),
     Problem("dtlz2", 4, 2, ((0, 1),) * 4, (-1.1, -1.1), 1.21 - np.pi / 4, 1e-9, _dtlz2),
+    Problem("dtlz3", 4, 2, ((0, 1),) * 4, (-400, -400), 400**2 - np.pi / 4, 1e-9, _dtlz3),
     Problem("dtlz2-3", 5, 3, ((0, 1),) * 5, (-1.1, -1.1, -1.1), 1.331 - np.pi / 6, 1e-9, _dtlz2_of_three),
     Problem("fonseca", 3, 2, ((-4, 4),) * 3, (-1.1, -1.1), 0.552115, 2e-6, _fonseca),
     Problem("vlmop2", 2, 2, ((-2, 2),) * 2, (-1.1, -1.1), 0.552115, 2e-6, _fonseca),
