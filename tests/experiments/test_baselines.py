@@ -41,8 +41,8 @@ def test_a_problem_has_the_values_and_the_reference_point_of_botorch(name):
     np.testing.assert_allclose(ours.reference, theirs.ref_point.numpy(), rtol=1e-6)
 
 
+# ZDT3 is left out: BoTorch's second objective lacks the factor g of the publication.
 DEVELOPED_ON = {
-    "zdt3": lambda: published.ZDT3(dim=4, negate=True),
     "dtlz2": lambda: published.DTLZ2(dim=4, num_objectives=2, negate=True),
     "dtlz3": lambda: published.DTLZ3(dim=4, num_objectives=2, negate=True),
     "dtlz2-3": lambda: published.DTLZ2(dim=5, num_objectives=3, negate=True),
