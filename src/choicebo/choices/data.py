@@ -11,11 +11,15 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from choicebo.choices import csv_table, files, json_document
+from choicebo.choices import building, csv_table, files, json_document
+from choicebo.choices.building import ReadChoices
 from choicebo.choices.choice import Choice, ChoiceLike
+from choicebo.choices.files import FileError
 from choicebo.choices.json_document import PlainChoices
 from choicebo.choices.options import Array, in_unit_cube, require_dim
 from choicebo.choices.positions import index, items, kept_positions
+from choicebo.choices.problems import Problems
+from choicebo.choices.tables import Progress
 from choicebo.errors import DataError
 from choicebo.formatting import as_given
 from choicebo.space.points import distinct
@@ -48,11 +52,16 @@ class ChoiceData:
 
     def __init__(self, X: ArrayLike, choices: Iterable[ChoiceLike] = ()) -> None:
         given = in_unit_cube(X, "X")
-        merged_rows, index_map = distinct(given)
-        merged = tuple(
-            _renumbered(choice, number, index_map) for number, choice in enumerate(_as_choices(choices, len(given)))
-        )
-        self.__setstate__((merged_rows, merged, index_map))
+        found = building.as_choices(items(choices, "choices", _LIST_OF_CHOICES), len(given))
+        self._put_together(ReadChoices(given, found, range(len(found)), "choice"))
+
+    def _put_together(self, read: ReadChoices) -> None:
+        """Hold options and choices that were checked; equal rows become one option."""
+        merged_rows, index_map = distinct(read.X)
+        problems = Problems(read.word)
+        merged = building.merged(read.choices, index_map, problems, read.numbers)
+        problems.check()
+        self.__setstate__((merged_rows, tuple(merged), index_map))
 
     def __getstate__(self) -> tuple[Array, tuple[Choice, ...], NDArray[np.int64]]:
         return self.X, self.choices, self.index_map
@@ -238,8 +247,12 @@ class ChoiceData:
         files.write_text(path, text)
 
     @classmethod
-    def load(cls, path: str | Path) -> ChoiceData:
+    def load(cls, path: str | Path, *, progress: Progress | None = None) -> ChoiceData:
         """Read a file that `save` wrote, as JSON or CSV by the ending of its name.
+
+        Args:
+            path: The file.
+            progress: Called as ``progress(stage, fraction)`` while a large file is read.
 
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -247,74 +260,20 @@ class ChoiceData:
         ...     ChoiceData.load(f"{folder}/answers.json").dim
         1
         """
-        read = cls.from_json if files.ending(path) == ".json" else cls.from_csv
-        text = files.read_text(path)
+        is_json = files.ending(path) == ".json"
         try:
-            return read(text)
+            return cls.from_json(files.read_text(path)) if is_json else cls._of(csv_table.read_file(path, progress))
+        except FileError:
+            raise
         except DataError as error:
             raise DataError(f"{str(path)!r}: {error}") from error
 
     @classmethod
-    def _of(cls, plain: PlainChoices) -> ChoiceData:
-        data = cls(plain.options, [(shown, kept) for shown, kept, _ in plain.choices])
-        weights = [weight for _, _, weight in plain.choices]
-        if all(weight == 1.0 for weight in weights):
-            return data
-        numbered = enumerate(zip(data.choices, weights, strict=True))
-        return cls(data.X, [_weighted(choice, number, weight) for number, (choice, weight) in numbered])
+    def _of(cls, read: ReadChoices) -> ChoiceData:
+        data = cls.__new__(cls)
+        data._put_together(read)
+        return data
 
     def _plain(self) -> PlainChoices:
         choices = [(list(choice.shown), list(choice.kept), choice.weight) for choice in self.choices]
         return PlainChoices(self.X.tolist(), choices)
-
-
-def _as_choices(choices: Iterable[ChoiceLike], n_options: int) -> list[Choice]:
-    """Return valid choices about n_options options, or raise `DataError` naming the choice by its number."""
-    checked = []
-    for number, given in enumerate(items(choices, "choices", _LIST_OF_CHOICES)):
-        choice = given
-        if not isinstance(choice, Choice):
-            if not isinstance(given, tuple | list) or len(given) != 2:
-                raise DataError(
-                    f"choice {number} is {as_given(given)}; give a Choice(shown=..., kept=...) or a pair (shown, kept)"
-                )
-            try:
-                choice = Choice(*given)
-            except DataError as error:
-                raise DataError(f"choice {number}: {error}") from error
-        if max(choice.shown) >= n_options:
-            raise DataError(
-                f"choice {number} shows option {max(choice.shown)}, but there are {n_options} options; "
-                f"use indices 0 to {n_options - 1}, or add the option to X"
-            )
-        checked.append(choice)
-    return checked
-
-
-def _weighted(choice: Choice, number: int, weight: Any) -> Choice:
-    """Return the choice with a weight, or raise `DataError` naming the choice by its number."""
-    try:
-        return Choice(choice.shown, choice.kept, weight)
-    except DataError as error:
-        raise DataError(f"choice {number}: {error}") from error
-
-
-def _renumbered(choice: Choice, number: int, index_map: NDArray[np.int64]) -> Choice:
-    """Return the choice about merged options, or raise `DataError` if merging leaves no consistent choice."""
-    merged = {option: int(index_map[option]) for option in choice.shown}
-    if all(before == after for before, after in merged.items()):
-        return choice
-    first_kept = {merged[option]: option for option in reversed(choice.kept)}
-    for option in choice.rejected:
-        if merged[option] in first_kept:
-            raise DataError(
-                f"choice {number} contradicts itself: options {first_kept[merged[option]]} and {option} are "
-                "identical, but one was kept and the other rejected; keep or reject both, or show only one"
-            )
-    shown = tuple(dict.fromkeys(merged.values()))
-    if len(shown) < 2:
-        raise DataError(
-            f"choice {number} shows only copies of one option: {as_given(choice.shown)} are identical, "
-            "so the choice says nothing; show at least two different options, or leave the choice out"
-        )
-    return Choice(shown, tuple(first_kept), choice.weight)
