@@ -65,9 +65,13 @@ class Rows:
             self._parts.append((numbers[there], answers[there], options[there], picked))
 
     def grouped(
-        self, rank: Integers | None, answer_name: Callable[[int], Any], option_name: Callable[[int], Any]
+        self,
+        rank: Integers | None,
+        answer_name: Callable[[int], Any],
+        option_name: Callable[[int], Any],
+        least: int = 2,
     ) -> Answers:
-        """The answers in the order of their rank, or of their codes; an option twice in one is a problem."""
+        """The answers in the order of their rank, or of their codes; an option twice in one, or too few, is a problem."""
         numbers, answers, options, marks = self._put_together()
         ordered = answers if rank is None else rank[answers]
         if np.any(ordered[1:] < ordered[:-1]):
@@ -87,7 +91,7 @@ class Rows:
         lengths = np.diff(begins, append=len(answers))
         weights = self._weights(marks.pop(WEIGHT, None), numbers, begins, lengths)
         found = Answers(lengths, options, marks, numbers[begins], weights)
-        return self._check(found, answers[begins], answer_name)
+        return self._check(found, answers[begins], answer_name, least)
 
     def _put_together(self) -> tuple[Integers, Integers, Integers, dict[str, Floats]]:
         if not self._parts:
@@ -98,8 +102,8 @@ class Rows:
         together = {role: np.concatenate([each[role] for each in marks]) for role in marks[0]}
         return np.concatenate(numbers), np.concatenate(answers), np.concatenate(options), together
 
-    def _check(self, found: Answers, codes: Integers, name: Callable[[int], Any]) -> Answers:
-        for answer in np.flatnonzero(found.lengths < 2).tolist():
+    def _check(self, found: Answers, codes: Integers, name: Callable[[int], Any], least: int) -> Answers:
+        for answer in np.flatnonzero(found.lengths < least).tolist():
             if int(codes[answer]) not in self._tainted:
                 problem = f"choice {name(codes[answer])} shows one option; a choice shows at least two"
                 self.problems.add(found.numbers[answer], problem)
@@ -125,7 +129,7 @@ class Rows:
                 "give all rows of a choice the same weight",
             )
         check_weights(given, numbers, self.problems)
-        return given[begins].tolist()
+        return [float(weight) for weight in given[begins]]
 
 
 def check_weights(weights: Floats, numbers: Integers, problems: Problems) -> None:

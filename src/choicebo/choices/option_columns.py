@@ -58,6 +58,7 @@ class InputColumns:
         self.inputs = list(inputs)
         self._label = label
         self._codes: dict[Any, int] = {}
+        self._labels: list[Any] = []
         self._lines: list[int] = []
         self._X = np.empty((0, len(self.inputs)))
 
@@ -136,12 +137,14 @@ class InputColumns:
 
     def name(self, code: int) -> str:
         """Its label, or its inputs."""
-        label = next(label for label, number in self._codes.items() if number == code)
+        label = self.labels()[code]
         return str(label) if not isinstance(label, bytes) else str(self._X[code].tolist())
 
     def labels(self) -> list[Any]:
         """The label of each option."""
-        return list(self._codes)
+        if len(self._labels) < len(self._codes):
+            self._labels = list(self._codes)
+        return self._labels
 
     def points(self) -> Floats:
         """The inputs: (m, d)."""
@@ -240,6 +243,7 @@ class KeyColumn:
         self._X = X
         self._listed = listed
         self._codes: dict[int, int] = {}
+        self._names: list[str] = []
 
     @classmethod
     def of(cls, catalogue: Catalogue, column: str) -> KeyColumn:
@@ -273,8 +277,10 @@ class KeyColumn:
 
     def name(self, code: int) -> str:
         """Its key."""
-        row = list(self._codes)[code]
-        return next(key for key, number in self._rows.items() if number == row)
+        if len(self._names) < len(self._codes):
+            keys = {row: key for key, row in self._rows.items()}
+            self._names = [keys[row] for row in self._codes]
+        return self._names[code]
 
     def points(self) -> Floats:
         """The options in the unit cube: (m, d)."""

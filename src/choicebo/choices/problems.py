@@ -49,6 +49,10 @@ class Problems:
         if len(self._named) > 50 * LIMIT:
             self._named = dict(self._first())
 
+    def has(self, number: int) -> bool:
+        """Whether the row of that number is wrong."""
+        return number in self._rows
+
     def among(self, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which of these rows are wrong."""
         return np.isin(numbers, list(self._rows))

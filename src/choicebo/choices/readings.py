@@ -1,8 +1,7 @@
 """Other ways of answering, read as choices: pairs, best of several, rankings, best and worst, approvals, ratings.
 
 Each function takes indices of options and returns choices as (shown, kept). Their likelihood is that of Theorem 1,
-a product over the choices, with noise drawn anew for every comparison. Write `a > b` for "a beats b": it seems at least as good in every
-objective, which has the probability `prod over d of Phi((f_d(a) - f_d(b)) / (sqrt(2) sigma))`.
+a product over the choices, with noise drawn anew for every comparison.
 """
 
 from __future__ import annotations
