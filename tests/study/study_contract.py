@@ -697,7 +697,7 @@ class InAndOut:
 
     def test_a_bad_row_is_named_and_nothing_is_imported(self, url):
         study = new_study(url, space=MENU)
-        with pytest.raises(DataError, match=r"Line 3: There is no row with sku = 'Z'"):
+        with pytest.raises(DataError, match=r"Line 3: loser is 'Z', which is not among the options"):
             study.import_pairs("winner,loser\nA,B\nC,Z\n")
         with pytest.raises(DataError, match="Pair 1"):
             study.import_pairs([("A", "B"), ("A", "A")])

@@ -65,6 +65,22 @@ def read_text(path: str | Path) -> str:
         ) from error
 
 
+def read_beginning(path: str | Path, size: int = 100_000) -> str:
+    r"""The first characters of a text file, or raise `FileError`.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "answers.csv").write_bytes(b"\xef\xbb\xbfchoice,option")
+    ...     read_beginning(f"{folder}/answers.csv", 6)
+    'choice'
+    """
+    try:
+        with Path(path).open(encoding="utf-8-sig") as file:
+            return file.read(size)
+    except (OSError, ValueError):
+        return read_text(path)[:size]  # says what is wrong
+
+
 def _reason(error: OSError | ValueError) -> str:
     """What the system says, or why the text is no path or cannot be written as UTF-8."""
     if isinstance(error, OSError):

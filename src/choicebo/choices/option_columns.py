@@ -248,7 +248,9 @@ class KeyColumn:
     @classmethod
     def of(cls, catalogue: Catalogue, column: str) -> KeyColumn:
         """The rows of a catalogue, by their keys."""
-        rows = {str(key): row for row, key in reversed(list(enumerate(catalogue.keys)))}
+        rows: dict[str, int] = {}
+        for row, key in enumerate(catalogue.keys):
+            rows.setdefault(str(key), row)
         return cls(column, rows, catalogue.X, catalogue.rows)
 
     def columns(self, prefix: str | None = None) -> list[str]:
