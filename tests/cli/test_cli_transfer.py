@@ -69,7 +69,7 @@ def test_comparisons_are_recognised_and_a_bad_row_is_named(run, bread, tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("content", "said"), [(b"{broken", "not JSON"), (b"\xff\xfe\x00", "UTF-8"), (b'{"format": "other"}', "format")]
+    ("content", "said"), [(b"{broken", "malformed JSON"), (b"\xff\xfe\x00", "UTF-8"), (b'{"format": "other"}', "format")]
 )
 def test_a_file_that_is_none_of_ours_is_one_line(run, bread, tmp_path, content, said):
     (tmp_path / "file").write_bytes(content)
