@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from choicebo.choices import cells
-from choicebo.choices.building import ReadChoices
+from choicebo.choices.building import ReadChoices, in_order_of_appearance
 from choicebo.choices.long_table import ABSENT, WEIGHT, Answers, Rows
 from choicebo.choices.option_columns import InputColumns, KeyColumn, OptionReader
 from choicebo.choices.option_table import option_reader
@@ -70,13 +70,16 @@ def read_frame(
     answers = (_long if is_long else _wide)(table, kind, reader, problems, progress)
     if not problems and not len(answers.lengths):
         raise DataError(f"there are no answers in the table. {conclusion}".strip())
-    choices, numbers = choices_of_answers(answers, kind, reader, baseline, problems)
+    if kind == "approvals" and baseline is None:
+        raise DataError("approvals compare with a baseline: give baseline=..., the key or the inputs of an option")
+    today = reader.code(baseline) if kind == "approvals" else ABSENT
+    choices, numbers = choices_of_answers(answers, kind, today, problems)
     by_inputs = isinstance(reader, InputColumns)
     if isinstance(reader, InputColumns) and not scale:
         reader.check_cube(problems)
     problems.check()
     X = unit_scaled(reader.points()) if scale and by_inputs else in_unit_cube(reader.points(), "X")
-    return ReadChoices(X, choices, numbers, problems.word, reader.options())
+    return in_order_of_appearance(ReadChoices(X, choices, numbers, problems.word, reader.options()))
 
 
 def _long(table: RoleTable, kind: str, reader: OptionReader, problems: Problems, progress: Progress | None) -> Answers:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from choicebo.choices import readings
 from choicebo.choices.building import Flat, choices_of, quick_choice
 from choicebo.choices.choice import Choice
-from choicebo.choices.long_table import ABSENT, Answers
-from choicebo.choices.option_columns import OptionReader
+from choicebo.choices.long_table import Answers
 from choicebo.choices.problems import Problems
 from choicebo.choices.readings import Plain
 from choicebo.choices.roles import MARKS
@@ -20,7 +18,7 @@ from choicebo.errors import DataError
 
 
 def choices_of_answers(
-    answers: Answers, kind: str, reader: OptionReader, baseline: Any, problems: Problems
+    answers: Answers, kind: str, baseline: int, problems: Problems
 ) -> tuple[Sequence[Choice], Sequence[int]]:
     """The choices that answers of a kind are read as, and of each the line or row that it was read from."""
     numbers = answers.numbers.tolist()
@@ -31,9 +29,6 @@ def choices_of_answers(
         if problems or not len(numbers):
             return [], []
         return choices_of(Flat(answers.lengths, answers.options, kept, answers.weights)), numbers
-    if kind == "approvals" and baseline is None:
-        raise DataError("approvals compare with a baseline: give baseline=..., the key or the inputs of an option")
-    today = reader.code(baseline) if kind == "approvals" else ABSENT
     for mark in MARKS[kind] if kind == "best_worst" else ():
         _check_one(answers, mark, problems)
     read = _READINGS[kind]
@@ -47,7 +42,7 @@ def choices_of_answers(
         options = answers.options[start:end].tolist()
         said = {mark: values[start:end].tolist() for mark, values in answers.marks.items()}
         try:
-            choices = [_choice(shown, kept, weight) for shown, kept in read(options, said, today)]
+            choices = [_choice(shown, kept, weight) for shown, kept in read(options, said, baseline)]
         except DataError as error:
             problems.add(number, str(error))
             continue
