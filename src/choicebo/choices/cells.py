@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from choicebo.choices.problems import Problems
+from choicebo.errors import DataError
 from choicebo.formatting import as_given
 
 Cells = Sequence[Any] | NDArray[Any]
@@ -72,7 +73,7 @@ def flags(cells: Cells, numbers: Numbers, name: str, problems: Problems) -> Floa
         found = cells.astype(np.float64)
         wrong = ~np.isnan(found) & (found != 0.0) & (found != 1.0)
     else:
-        read = [math.nan if is_missing(cell) else _FLAGS.get(str(cell).strip().lower()) for cell in cells]
+        read = [_flag(cell) for cell in cells]
         wrong = np.array([flag is None for flag in read], dtype=np.bool_)
         found = np.array([math.nan if flag is None else flag for flag in read], dtype=np.float64)
     for row in np.flatnonzero(wrong).tolist():
@@ -80,13 +81,22 @@ def flags(cells: Cells, numbers: Numbers, name: str, problems: Problems) -> Floa
     return found
 
 
-def labels(cells: Cells) -> list[str | None]:
+def labels(cells: Cells, numbers: Numbers, name: str, problems: Problems) -> list[str | None]:
     """Labels as texts, so that a number in one table and the same number in another are one; None where a cell is empty.
 
-    >>> labels(["A", " 7 ", ""]), labels(np.array([7.0, np.nan]))
-    (['A', '7', None], ['7', None])
+    >>> labels(["A", " 7 ", ""], [2, 3, 4], "choice", Problems("line"))
+    ['A', '7', None]
+    >>> labels(np.array([7.0, np.nan]), [1, 2], "choice", Problems("row"))
+    ['7', None]
     """
-    return [label(cell) for cell in (cells.tolist() if isinstance(cells, np.ndarray) else cells)]
+    found = []
+    for row, cell in enumerate(cells.tolist() if isinstance(cells, np.ndarray) else cells):
+        try:
+            found.append(label(cell))
+        except DataError as error:
+            problems.add(numbers[row], f"{name} is {error}")
+            found.append(None)
+    return found
 
 
 def label(cell: Any) -> str | None:
@@ -96,7 +106,13 @@ def label(cell: Any) -> str | None:
     if is_missing(cell):
         return None
     # Columns of whole numbers with gaps are floats in pandas.
-    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
+    whole = int(cell) if isinstance(cell, float) and cell.is_integer() else cell
+    try:
+        if isinstance(whole, (bytes, Collection)):
+            raise TypeError
+        return str(whole)
+    except Exception:  # whatever goes wrong in an object of somebody else, or a number of thousands of digits
+        raise DataError(f"{as_given(cell)}, but must be a text or a number") from None
 
 
 def unprotected(cell: str) -> str:
@@ -111,6 +127,15 @@ def unprotected(cell: str) -> str:
 def plain(cell: Any) -> Any:
     """The Python value inside a NumPy scalar; anything else unchanged."""
     return cell.item() if isinstance(cell, np.generic) else cell
+
+
+def _flag(cell: Any) -> float | None:
+    if is_missing(cell):
+        return math.nan
+    cell = plain(cell)
+    if isinstance(cell, (bool, int, float)):
+        return float(cell) if cell in (0, 1) else None
+    return _FLAGS.get(cell.strip().lower()) if isinstance(cell, str) else None
 
 
 def _floats(cells: Cells) -> Floats:

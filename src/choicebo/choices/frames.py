@@ -61,7 +61,7 @@ def read_frame(
         progress: Called as ``progress(stage, fraction)`` while a large table is read.
     """
     kind = kind.replace("-", "_") if isinstance(kind, str) else kind
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise DataError(f"kind is {as_given(kind)}; give one of {', '.join(map(repr, KINDS))}")
     table = RoleTable(open_table(source), checked_columns(columns))
     problems = Problems(table.word if not conclusion else table.word.capitalize(), conclusion)
@@ -103,7 +103,7 @@ def _long(table: RoleTable, kind: str, reader: OptionReader, problems: Problems,
         elif group is None:
             answers = np.zeros(count, dtype=np.int64)
         else:
-            labels = cells.labels(chunk.cells[group])
+            labels = cells.labels(chunk.cells[group], chunk.numbers, group, problems)
             codes = [ABSENT if label is None else known.setdefault(label, len(known)) for label in labels]
             answers = np.array(codes, dtype=np.int64)
         seen += count

@@ -81,7 +81,7 @@ class InputColumns:
         X = np.stack(given, axis=1) + 0.0  # a negative zero is the same input
         if self._label is None or prefix is not None:
             return self.register(point_keys(X), X, chunk.numbers, problems)
-        labels = cells.labels(chunk.cells[self._label])
+        labels = cells.labels(chunk.cells[self._label], chunk.numbers, self._label, problems)
         for row, label in enumerate(labels):
             if label is None:
                 problems.add(chunk.numbers[row], f"{self._label} is empty; name the option")
@@ -171,8 +171,7 @@ class ParameterColumns:
 
     def __init__(self, space: Space) -> None:
         self._space = space
-        self._codes: dict[tuple[Any, ...], int] = {}
-        self._wrong: dict[tuple[Any, ...], str] = {}
+        self._codes: dict[tuple[Any, ...], int | str] = {}
         self._options: list[Option] = []
 
     def columns(self, prefix: str | None = None) -> list[str]:
@@ -186,8 +185,10 @@ class ParameterColumns:
         found = []
         for number, values in zip(chunk.numbers.tolist(), zip(*columns, strict=True), strict=True):
             code = self._code(values)
-            if code == ABSENT and not (prefix is not None and all(map(cells.is_missing, values))):
-                problems.add(number, self._wrong[values])
+            if isinstance(code, str):
+                if prefix is None or not all(map(cells.is_missing, values)):
+                    problems.add(number, code)
+                code = ABSENT
             found.append(code)
         return np.array(found, dtype=np.int64)
 
@@ -197,7 +198,9 @@ class ParameterColumns:
             option = self._space.validate(given)
         except ChoiceboError as error:
             raise DataError(str(error)) from None
-        return self._code(tuple(option[parameter.name] for parameter in self._space.parameters))
+        code = self._code(tuple(option[parameter.name] for parameter in self._space.parameters))
+        assert isinstance(code, int)  # it is valid
+        return code
 
     def name(self, code: int) -> str:
         """Its values."""
@@ -211,25 +214,24 @@ class ParameterColumns:
         """The options, with plain values as the space keeps them."""
         return self._space.decode(self.points())
 
-    def _code(self, values: tuple[Any, ...]) -> int:
+    def _code(self, values: tuple[Any, ...]) -> int | str:
+        """The code of an option, or what is wrong with it."""
         try:
             code = self._codes.get(values)
         except TypeError:  # a cell that holds a list
-            self._wrong[()] = f"{as_given(values)} is not an option"
-            return ABSENT
+            return f"{as_given(values)} is not an option"
         if code is None:
             code = self._codes[values] = self._read(values)
         return code
 
-    def _read(self, values: tuple[Any, ...]) -> int:
+    def _read(self, values: tuple[Any, ...]) -> int | str:
         option: Option = {}
         for parameter, value in zip(self._space.parameters, values, strict=True):
             try:
                 text = cells.unprotected(value.strip()) if isinstance(value, str) else None
                 option[parameter.name] = parameter.check(value) if text is None else parameter.parse(text)
             except ChoiceboError as error:
-                self._wrong[values] = str(error)
-                return ABSENT
+                return str(error)
         self._options.append(option)
         return len(self._options) - 1
 
@@ -261,7 +263,8 @@ class KeyColumn:
         """The option in each row."""
         (column,) = self.columns(prefix)
         found = []
-        for number, label in zip(chunk.numbers.tolist(), cells.labels(chunk.cells[column]), strict=True):
+        labels = cells.labels(chunk.cells[column], chunk.numbers, column, problems)
+        for number, label in zip(chunk.numbers.tolist(), labels, strict=True):
             row = self._rows.get(label) if label is not None else None
             if row is None and not (label is None and prefix is not None):
                 problems.add(number, self._unknown(column, label))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from choicebo.choices import cells
 from choicebo.choices.long_table import WEIGHT
 from choicebo.choices.option_columns import InputColumns, KeyColumn, OptionReader, ParameterColumns
@@ -29,6 +31,7 @@ def option_reader(
     """The reader of the options that a table is about, whatever names them."""
     if scale and space is not None:
         raise DataError("scale=True is for inputs without a space, which has a scale of its own; leave one of them out")
+    inputs = None if inputs is None else _checked_inputs(inputs)
     if isinstance(space, Catalogue):
         column = "option" if "option" in table.header or space.key not in table.header else space.key
         return KeyColumn.of(space, column)
@@ -54,6 +57,15 @@ def option_reader(
     return InputColumns(found, label)
 
 
+def _checked_inputs(given: Any) -> list[str]:
+    if isinstance(given, (str, bytes)) or not isinstance(given, (Sequence, np.ndarray)):
+        raise DataError(f"inputs is {as_given(given)}; give a list of column names")
+    names = list(given)
+    if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        raise DataError(f"inputs is {as_given(given)}; give a list of column names, each once")
+    return names
+
+
 def _listed_options(given: Any, inputs: Sequence[str] | None, space: Space | None, scale: bool) -> KeyColumn:
     """The options of a table with a key and the inputs of each."""
     table = open_table(given)
@@ -71,7 +83,8 @@ def _listed_options(given: Any, inputs: Sequence[str] | None, space: Space | Non
     codes: list[int] = []
     for chunk in table.chunks(["option", *reader.columns()], problems):
         codes += reader.codes(chunk, problems).tolist()
-        for number, label in zip(chunk.numbers.tolist(), cells.labels(chunk.cells["option"]), strict=True):
+        labels = cells.labels(chunk.cells["option"], chunk.numbers, "option", problems)
+        for number, label in zip(chunk.numbers.tolist(), labels, strict=True):
             if label is None or label in rows:
                 problems.add(
                     number,

@@ -64,18 +64,18 @@ class WideReader:
 def marked(chunk: Chunk, column: str, roles: Sequence[str], by_key: bool, problems: Problems) -> Floats:
     """Which of the options in each row a cell names, (n, roles): by key, or by position counted from 1.
 
-    Several are separated by spaces, semicolons or bars.
+    Several are separated by semicolons or bars, or by spaces if there are none of these.
     """
     found = np.zeros((len(chunk.numbers), len(roles)))
-    shown = [cells.labels(chunk.cells[role]) for role in roles] if by_key else []
+    shown = [cells.labels(chunk.cells[role], chunk.numbers, role, problems) for role in roles] if by_key else []
     known = [
         {str(place): place - 1 for place in range(1, len(roles) + 1)} | {role: at for at, role in enumerate(roles)}
     ]
-    for row, cell in enumerate(cells.labels(chunk.cells[column])):
+    for row, cell in enumerate(cells.labels(chunk.cells[column], chunk.numbers, column, problems)):
         places = {options[row]: at for at, options in enumerate(shown)} if by_key else known[0]
         if cell is None:
             continue
-        named = [cell] if cell in places else [part for part in re.split(r"[\s;|]+", cell) if part]
+        named = [cell] if cell in places else _parts(cell)
         for part in named:
             if part not in places:
                 accepted = "the keys of options in the same row" if by_key else f"positions from 1 to {len(roles)}"
@@ -83,3 +83,8 @@ def marked(chunk: Chunk, column: str, roles: Sequence[str], by_key: bool, proble
             else:
                 found[row, places[part]] = 1.0
     return found
+
+
+def _parts(cell: str) -> list[str]:
+    parts = re.split(r"[;|]", cell) if re.search(r"[;|]", cell) else cell.split()
+    return [part.strip() for part in parts if part.strip()]
