@@ -159,6 +159,13 @@ def test_options_of_a_space_are_given_in_its_own_units() -> None:
         )
 
 
+def test_a_truth_value_is_no_number_even_beside_one() -> None:
+    rows = [{"choice": 1, "kept": 1, "minutes": 5}, {"choice": 1, "kept": 0, "minutes": 1}]
+    rows += [{"choice": 2, "kept": 1, "minutes": 5}, {"choice": 2, "kept": 0, "minutes": True}]
+    with refused("row 4: .*minutes.*True"):
+        ChoiceData.from_frame(rows, space=cb.Space([cb.Integer("minutes", 1, 9)]))
+
+
 def test_options_of_a_catalogue_are_given_by_their_key() -> None:
     text = "choice,kept,sku\n1,1,B\n1,0,7\n"
     data = ChoiceData.from_frame(text, space=MENU)

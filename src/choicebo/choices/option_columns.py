@@ -216,12 +216,13 @@ class ParameterColumns:
 
     def _code(self, values: tuple[Any, ...]) -> int | str:
         """The code of an option, or what is wrong with it."""
+        key = (*values, *map(type, values))  # 1 and True are equal, and not the same value
         try:
-            code = self._codes.get(values)
+            code = self._codes.get(key)
         except TypeError:  # a cell that holds a list
             return f"{as_given(values)} is not an option"
         if code is None:
-            code = self._codes[values] = self._read(values)
+            code = self._codes[key] = self._read(values)
         return code
 
     def _read(self, values: tuple[Any, ...]) -> int | str:
