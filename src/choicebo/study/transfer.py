@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,7 +64,7 @@ def read_table(
     """The answers in a table as choices among options of a space; the error for wrong rows names their lines."""
     if baseline is not None and isinstance(space, Catalogue):
         baseline = baseline[space.key]
-    try:
+    with _nothing_imported():
         return frames.read_frame(
             source,
             kind,
@@ -74,10 +75,6 @@ def read_table(
             conclusion=_NOTHING,
             progress=progress,
         )
-    except FileError:
-        raise
-    except DataError as error:
-        raise DataError(str(error) if _NOTHING in str(error) else f"{str(error).rstrip('.')}. {_NOTHING}") from None
 
 
 def read_pairs(
@@ -115,7 +112,8 @@ def read_choices(
     if not isinstance(data, ChoiceData):
         if not _is_of_cube(space, data):
             return read_table(space, data, "choices", columns=columns, progress=progress)
-        data = _choice_data(data, progress)
+        with _nothing_imported():
+            data = _choice_data(data, progress)
     if data.dim != space.dim:
         raise DataError(f"The choices have {data.dim} inputs, but the options of this study have {space.dim}.")
     if not data.choices:
@@ -212,6 +210,20 @@ def _cell(value: Any) -> Any:
     if isinstance(value, str) and _FORMULA.match(value) and not _NUMBER.fullmatch(value):
         return f"'{value}"
     return "" if value is None else value
+
+
+@contextmanager
+def _nothing_imported() -> Iterator[None]:
+    """Let errors say that nothing was imported; one that names a file which cannot be read need not."""
+    try:
+        yield
+    except FileError:
+        raise
+    except DataError as error:
+        told = str(error)
+        if _NOTHING in told:
+            raise
+        raise DataError(f"{told}\n{_NOTHING}" if "\n" in told else f"{told.rstrip('.')}. {_NOTHING}") from None
 
 
 def _is_of_cube(space: Space | Catalogue, source: Any) -> bool:
