@@ -89,7 +89,7 @@ class Rows:
                 )
         begins = np.flatnonzero(np.diff(answers, prepend=ABSENT))
         lengths = np.diff(begins, append=len(answers))
-        weights = self._weights(marks.pop(WEIGHT, None), numbers, begins, lengths)
+        weights = self._weights(marks.pop(WEIGHT, None), numbers, answers[begins], lengths, answer_name)
         found = Answers(lengths, options, marks, numbers[begins], weights)
         return self._check(found, answers[begins], answer_name, least)
 
@@ -116,20 +116,24 @@ class Rows:
         return found
 
     def _weights(
-        self, given: Floats | None, numbers: Integers, begins: Integers, lengths: Integers
+        self, given: Floats | None, numbers: Integers, codes: Integers, lengths: Integers, name: Callable[[int], Any]
     ) -> list[float] | None:
+        """The weight of each answer: the one that its rows give, or 1 where none does."""
         if given is None or not len(given):
             return None
-        given = np.where(np.isnan(given), 1.0, given)
-        first = np.repeat(given[begins], lengths)
-        for row in np.flatnonzero(given != first).tolist():
+        answers = np.repeat(np.arange(len(lengths)), lengths)
+        told = np.flatnonzero(~np.isnan(given))
+        weights = np.ones(len(lengths))
+        which, first = np.unique(answers[told], return_index=True)
+        weights[which] = given[told[first]]
+        for row in told[given[told] != weights[answers[told]]].tolist():
             self.problems.add(
                 numbers[row],
-                f"the weight is {given[row]:g}, but {first[row]:g} in an earlier {self.problems.word} of the same choice; "
-                "give all rows of a choice the same weight",
+                f"choice {name(codes[answers[row]])} has the weight {given[row]:g}, but {weights[answers[row]]:g} in an "
+                f"earlier {self.problems.word.lower()}; give all rows of a choice the same weight",
             )
-        check_weights(given, numbers, self.problems)
-        return [float(weight) for weight in given[begins]]
+        check_weights(given[told], numbers[told], self.problems)
+        return [float(weight) for weight in weights]
 
 
 def check_weights(weights: Floats, numbers: Integers, problems: Problems) -> None:
