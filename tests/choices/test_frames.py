@@ -259,7 +259,7 @@ def test_approvals_are_compared_with_the_baseline() -> None:
     expected = ChoiceData.from_approvals([*PRICES, [0.5]], {0: True, 1: False, 2: None}, baseline=3)
     assert said(ChoiceData.from_frame(text, "approvals", baseline={"price": 0.5})) == said(expected)
     by_key = ChoiceData.from_frame("approved,option\n1,A\n0,B\n", "approvals", options=OPTIONS, baseline="C")
-    assert plain(by_key) == [((0, 1), (0,)), ((1, 2), (1,))]
+    assert plain(by_key) == [((0, 2), (0,)), ((2, 1), (2,))]
     with refused("baseline"):
         ChoiceData.from_frame(text, "approvals")
     with refused("line 2: it compares the baseline with itself"):
@@ -307,6 +307,8 @@ def test_a_weight_is_that_of_the_whole_answer() -> None:
             ["line 4", "option a", "0.1"],
         ),
         ("choice,kept,option,price\n1,1,,0.1\n1,0,b,0.2\n", "choices", ["line 2", "option is empty"]),
+        ("choice,kept,price\n1,1,0.1\n,1,0.2\n1,0,0.3\n", "choices", ["line 3", "choice is empty although kept"]),
+        ("sitting,rating,price\n1,1,0.1\n,1,0.2\n", "ratings", ["line 3", "sitting is empty although rating"]),
         ('choice,kept,price\n1,1,"0.1\n', "choices", ["not readable as CSV", "quotes"]),
         ("choice,best,price\n1,1,0.1\n1,1,0.2\n", "best", ["line 2", "2 options are marked 'best'"]),
         ("choice,best,worst,price\n1,1,0,0.1\n1,0,0,0.2\n", "best_worst", ["line 2", "0 options are marked 'worst'"]),
@@ -339,6 +341,17 @@ def test_wrong_rows_are_named_together_up_to_a_limit() -> None:
     assert lines[1].startswith("    line 203: x0 is 'high'")
     assert [line.split(":")[0].split()[-1] for line in lines[1:21]] == [str(203 + 2 * k) for k in range(20)]
     assert lines[21:] == ["    and 312 more"]
+
+
+@pytest.mark.parametrize("kind", ["choices", "best", "best_worst", "rankings"])
+def test_what_follows_from_a_wrong_row_is_not_named_as_well(kind: str) -> None:
+    marks = {"choices": "kept", "best": "best", "best_worst": "best,worst", "rankings": "rank"}[kind]
+    row, count = ("1,1" if kind == "best_worst" else "1"), marks.count(",") + 1
+    good = (
+        f"2,{'1,0' if count == 2 else '1'},0.1\n2,{'0,1' if count == 2 else ('2' if kind == 'rankings' else '0')},0.2\n"
+    )
+    with pytest.raises(cb.DataError, match=r"^line 2: price is 'high'[^\n]*$"):
+        ChoiceData.from_frame(f"choice,{marks},price\n1,{row},high\n1,{row.replace('1', '0')},0.2\n{good}", kind)
 
 
 def test_a_row_of_a_frame_is_counted_from_one() -> None:

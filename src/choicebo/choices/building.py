@@ -134,28 +134,6 @@ def merged(choices: Sequence[Choice], index_map: Integers, problems: Problems, n
     return found
 
 
-def in_order_of_appearance(read: ReadChoices) -> ReadChoices:
-    """The same choices with options numbered as they come in them; those never shown are the last."""
-    order = list(dict.fromkeys(chain.from_iterable(choice.shown for choice in read.choices)))
-    seen = set(order)
-    order += [option for option in range(len(read.X)) if option not in seen]
-    if order == list(range(len(order))):
-        return read
-    places = list(range(len(order)))
-    for place, option in enumerate(order):
-        places[option] = place
-    choices = [
-        _trusted(
-            tuple([places[option] for option in choice.shown]),
-            tuple([places[option] for option in choice.kept]),
-            choice.weight,
-        )
-        for choice in read.choices
-    ]
-    options = None if read.options is None else [read.options[option] for option in order]
-    return read._replace(X=read.X[order], choices=choices, options=options)
-
-
 def repeated(groups: Integers, members: Integers) -> Integers:
     """The positions at which a member is in its group for the second time or later, in order.
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from choicebo.choices import cells
-from choicebo.choices.building import ReadChoices, in_order_of_appearance
+from choicebo.choices.building import ReadChoices
 from choicebo.choices.long_table import ABSENT, WEIGHT, Answers, Rows
 from choicebo.choices.option_columns import InputColumns, KeyColumn, OptionReader
 from choicebo.choices.option_table import option_reader
@@ -73,13 +74,29 @@ def read_frame(
     if kind == "approvals" and baseline is None:
         raise DataError("approvals compare with a baseline: give baseline=..., the key or the inputs of an option")
     today = reader.code(baseline) if kind == "approvals" else ABSENT
-    choices, numbers = choices_of_answers(answers, kind, today, problems)
+    order, number = _appearance(answers.options, today)
+    answers = replace(answers, options=number[answers.options])
+    choices, numbers = choices_of_answers(answers, kind, int(number[today]), problems)
     by_inputs = isinstance(reader, InputColumns)
     if isinstance(reader, InputColumns) and not scale:
         reader.check_cube(problems)
     problems.check()
     X = unit_scaled(reader.points()) if scale and by_inputs else in_unit_cube(reader.points(), "X")
-    return in_order_of_appearance(ReadChoices(X, choices, numbers, problems.word, reader.options()))
+    order = [*order, *sorted(set(range(len(X))) - set(order))]
+    listed = reader.options()
+    listed = None if listed is None else [listed[option] for option in order]
+    return ReadChoices(X[order], choices, numbers, problems.word, listed)
+
+
+def _appearance(options: Integers, today: int) -> tuple[list[int], Integers]:
+    """The options in the order in which answers name them, then the baseline; and the place of each in that order."""
+    different, first = np.unique(options, return_index=True)
+    order: list[int] = different[np.argsort(first)].tolist()
+    if today != ABSENT and today not in order:
+        order.append(today)
+    place = np.full(max(order, default=0) + 1, ABSENT, dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return order, place
 
 
 def _long(table: RoleTable, kind: str, reader: OptionReader, problems: Problems, progress: Progress | None) -> Answers:
@@ -113,6 +130,12 @@ def _long(table: RoleTable, kind: str, reader: OptionReader, problems: Problems,
             said[WEIGHT] = cells.finite_or_missing(chunk.cells[WEIGHT], chunk.numbers, WEIGHT, problems)
         if kind == "ratings":  # what was not rated says nothing
             answers = np.where(np.isnan(said["rating"]), ABSENT, answers)
+        nowhere = (answers == ABSENT) & ~np.isnan(np.stack([said[name] for name in marks])).all(axis=0)
+        for row in np.flatnonzero(nowhere).tolist() if group is not None and kind != "approvals" else ():
+            problems.add(
+                chunk.numbers[row],
+                f"{group} is empty although {' and '.join(marks)} is given; leave both empty for an option that was never shown",
+            )
         rows.add(chunk.numbers, answers, options, said)
     names = list(known)
     return rows.grouped(None, lambda code: names[code] if names else code, reader.name, least=1 if kind in ALONE else 2)

@@ -36,6 +36,8 @@ class Answers:
     """The line or row in which each answer begins: (n,)."""
     weights: list[float] | None
     """How often each counts, (n,); None: once."""
+    sound: NDArray[np.bool_]
+    """Whether all rows of each could be read: (n,). What seems wrong with the others may follow from those that could not."""
 
     @property
     def starts(self) -> Integers:
@@ -49,14 +51,14 @@ class Rows:
 
     problems: Problems
     _parts: list[tuple[Integers, Integers, Integers, dict[str, Floats]]] = field(default_factory=list)
-    _tainted: set[int] = field(default_factory=set)
-    """Answers with a row that is wrong: they are not looked at further, for what else seems wrong may follow from that."""
+    _unsound: set[int] = field(default_factory=set)
+    """Answers with a row that is wrong."""
 
     def add(self, numbers: Integers, answers: Integers, options: Integers, marks: dict[str, Floats]) -> None:
         """Take in rows of answers, each (n,); those with an absent option or answer are passed over."""
         if self.problems:
             wrong = self.problems.among(numbers)
-            self._tainted.update(answers[wrong].tolist())
+            self._unsound.update(answers[wrong].tolist())
         there = (answers != ABSENT) & (options != ABSENT)
         if there.all():
             self._parts.append((numbers, answers, options, marks))
@@ -90,8 +92,10 @@ class Rows:
         begins = np.flatnonzero(np.diff(answers, prepend=ABSENT))
         lengths = np.diff(begins, append=len(answers))
         weights = self._weights(marks.pop(WEIGHT, None), numbers, answers[begins], lengths, answer_name)
-        found = Answers(lengths, options, marks, numbers[begins], weights)
-        return self._check(found, answers[begins], answer_name, least)
+        sound = ~np.isin(answers[begins], list(self._unsound))
+        found = Answers(lengths, options, marks, numbers[begins], weights, sound)
+        self._check(found, answers[begins], answer_name, least)
+        return found
 
     def _put_together(self) -> tuple[Integers, Integers, Integers, dict[str, Floats]]:
         if not self._parts:
@@ -102,18 +106,15 @@ class Rows:
         together = {role: np.concatenate([each[role] for each in marks]) for role in marks[0]}
         return np.concatenate(numbers), np.concatenate(answers), np.concatenate(options), together
 
-    def _check(self, found: Answers, codes: Integers, name: Callable[[int], Any], least: int) -> Answers:
-        for answer in np.flatnonzero(found.lengths < least).tolist():
-            if int(codes[answer]) not in self._tainted:
-                problem = f"choice {name(codes[answer])} shows one option; a choice shows at least two"
-                self.problems.add(found.numbers[answer], problem)
+    def _check(self, found: Answers, codes: Integers, name: Callable[[int], Any], least: int) -> None:
+        for answer in np.flatnonzero((found.lengths < least) & found.sound).tolist():
+            problem = f"choice {name(codes[answer])} shows one option; a choice shows at least two"
+            self.problems.add(found.numbers[answer], problem)
         if "kept" in found.marks and len(codes):
             kept = np.add.reduceat(found.marks["kept"] == 1.0, found.starts)
-            for answer in np.flatnonzero(kept == 0).tolist():
-                if int(codes[answer]) not in self._tainted:
-                    problem = f"choice {name(codes[answer])} keeps no option; give at least one of its rows kept 1"
-                    self.problems.add(found.numbers[answer], problem)
-        return found
+            for answer in np.flatnonzero((kept == 0) & found.sound).tolist():
+                problem = f"choice {name(codes[answer])} keeps no option; give at least one of its rows kept 1"
+                self.problems.add(found.numbers[answer], problem)
 
     def _weights(
         self, given: Floats | None, numbers: Integers, codes: Integers, lengths: Integers, name: Callable[[int], Any]

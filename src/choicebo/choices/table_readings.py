@@ -35,9 +35,10 @@ def choices_of_answers(
     found: list[Choice] = []
     origins: list[int] = []
     weights = answers.weights or [1.0] * len(numbers)
-    ends = np.cumsum(answers.lengths).tolist()
-    for number, start, end, weight in zip(numbers, [0, *ends], ends, weights, strict=False):
-        if problems.has(number):
+    starts, ends = answers.starts.tolist(), np.cumsum(answers.lengths).tolist()
+    sound = answers.sound.tolist()
+    for number, start, end, weight, is_sound in zip(numbers, starts, ends, weights, sound, strict=True):
+        if not is_sound or problems.has(number):
             continue
         options = answers.options[start:end].tolist()
         said = {mark: values[start:end].tolist() for mark, values in answers.marks.items()}
@@ -60,7 +61,7 @@ def _check_one(answers: Answers, mark: str, problems: Problems) -> None:
     if not len(answers.lengths):
         return
     counts = np.add.reduceat(answers.marks[mark] == 1.0, answers.starts)
-    for answer in np.flatnonzero(counts != 1).tolist():
+    for answer in np.flatnonzero((counts != 1) & answers.sound).tolist():
         problems.add(answers.numbers[answer], f"{counts[answer]} options are marked {mark!r}; mark one of each answer")
 
 
