@@ -125,12 +125,19 @@ def merged(choices: Sequence[Choice], index_map: Integers, problems: Problems, n
     moved = index_map != np.arange(len(index_map))
     if not moved.any():
         return list(choices)
+    new = index_map.tolist()
     found = []
     for number, choice in zip(numbers, choices, strict=True):
-        try:
-            found.append(_renumbered(choice, index_map) if moved[list(choice.shown)].any() else choice)
-        except DataError as error:
-            problems.add(number, str(error))
+        shown = tuple([new[option] for option in choice.shown])
+        if shown == choice.shown:
+            found.append(choice)
+        elif len(set(shown)) == len(shown):
+            found.append(_trusted(shown, tuple([new[option] for option in choice.kept]), choice.weight))
+        else:
+            try:
+                found.append(_renumbered(choice, new))
+            except DataError as error:
+                problems.add(number, str(error))
     return found
 
 
@@ -172,9 +179,9 @@ def _as_choice(given: Any, n_options: int) -> Choice:
     return choice
 
 
-def _renumbered(choice: Choice, index_map: Integers) -> Choice:
+def _renumbered(choice: Choice, index_map: Sequence[int]) -> Choice:
     """Return the choice about merged options, or raise `DataError` if merging leaves no consistent choice."""
-    new = {option: int(index_map[option]) for option in choice.shown}
+    new = {option: index_map[option] for option in choice.shown}
     first_kept = {new[option]: option for option in reversed(choice.kept)}
     for option in choice.rejected:
         if new[option] in first_kept:

@@ -16,7 +16,7 @@ from choicebo.choices.building import ReadChoices
 from choicebo.choices.choice import Choice, ChoiceLike
 from choicebo.choices.files import FileError
 from choicebo.choices.json_document import PlainChoices
-from choicebo.choices.options import Array, in_unit_cube, require_dim
+from choicebo.choices.options import Array, in_unit_cube, require_dim, stacked
 from choicebo.choices.positions import index, items, kept_positions
 from choicebo.choices.problems import Problems
 from choicebo.choices.tables import Progress
@@ -95,15 +95,14 @@ class ChoiceData:
             )
         if not shown:
             raise DataError("no sets were given; to begin without choices use ChoiceData(X, [])")
-        arrays = [in_unit_cube(options, f"sets[{number}]") for number, options in enumerate(shown)]
+        X, lengths = stacked(shown, "sets")
         choices = []
         start = 0
-        for number, (array, positions) in enumerate(zip(arrays, positions_kept, strict=True)):
-            require_dim(array, arrays[0].shape[1], f"sets[{number}]", "sets[0]")
-            kept_here = kept_positions(positions, len(array), f"kept[{number}]")
-            choices.append((range(start, start + len(array)), [start + position for position in kept_here]))
-            start += len(array)
-        return cls(np.concatenate(arrays), choices)
+        for number, (length, positions) in enumerate(zip(lengths, positions_kept, strict=True)):
+            kept_here = kept_positions(positions, length, f"kept[{number}]")
+            choices.append((range(start, start + length), [start + position for position in kept_here]))
+            start += length
+        return cls(X, choices)
 
     @classmethod
     def from_pairs(

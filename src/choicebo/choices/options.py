@@ -103,6 +103,24 @@ def in_unit_cube(X: ArrayLike, name: str, *, allow_none: bool = False) -> Array:
     return np.clip(values, 0.0, 1.0) + 0.0
 
 
+def stacked(sets: Sequence[ArrayLike], name: str) -> tuple[Array, list[int]]:
+    """Return the options of several sets in one array, (sum of k_i, d), and the size of each set, or raise `DataError`.
+
+    >>> X, lengths = stacked([[[0.1], [0.2]], [[0.3]]], "sets")
+    >>> X.ravel().tolist(), lengths
+    ([0.1, 0.2, 0.3], [2, 1])
+    """
+    arrays = [options for options in sets if isinstance(options, np.ndarray) and options.ndim == 2 and len(options)]
+    if len(arrays) == len(sets) and len({(array.dtype, array.shape[1]) for array in arrays}) == 1:
+        together = np.concatenate(arrays)  # alike, so that they can be checked together, in a fraction of the time
+        if together.dtype.kind == "f" and together.shape[1] and np.all((together >= 0.0) & (together <= 1.0)):
+            return in_unit_cube(together, name), [len(array) for array in arrays]
+    checked = [in_unit_cube(options, f"{name}[{number}]") for number, options in enumerate(sets)]
+    for number, array in enumerate(checked):
+        require_dim(array, checked[0].shape[1], f"{name}[{number}]", f"{name}[0]")
+    return np.concatenate(checked), [len(array) for array in checked]
+
+
 def _refuse(cells: Sequence[str], problem: str) -> None:
     """Raise `DataError` if there are wrong cells, and name the first ones."""
     if cells:
