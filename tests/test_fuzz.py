@@ -336,6 +336,58 @@ CALLS = [
     Call("ChoiceData", static(cb.ChoiceData), lambda w: {"X": [[0.1], [0.2]], "choices": [((0, 1), (0,))]}),
     Call("ChoiceData.from_sets", static(cb.ChoiceData.from_sets), lambda w: {"sets": [[[0.1], [0.2]]], "kept": [[0]]}),
     *(
+        Call(
+            f"ChoiceData.{method}",
+            static(getattr(cb.ChoiceData, method)),
+            lambda w, g=good: {"X": [[0.1], [0.2], [0.3]], **g},
+        )
+        for method, good in (
+            ("from_pairs", {"pairs": [(0, 1)], "undecided": [(1, 2)], "weights": None}),
+            ("from_best", {"shown": [(0, 1)], "best": [0], "weights": [2.0]}),
+            ("from_rankings", {"rankings": [[0, 1]], "shown": [(0, 1, 2)], "weights": None}),
+            ("from_best_worst", {"shown": [(0, 1, 2)], "best": [0], "worst": [1], "weights": None}),
+            ("from_approvals", {"approvals": [(0, True)], "baseline": 1, "weights": None}),
+            ("from_ratings", {"sittings": [{0: 1, 1: 2}], "weights": None}),
+        )
+    ),
+    Call(
+        "ChoiceData.from_frame",
+        static(cb.ChoiceData.from_frame),
+        lambda w: (
+            {"table": [{"choice": 1, "kept": k, "x": k} for k in (0, 1)], "kind": "choices"}
+            | dict.fromkeys(("columns", "inputs", "options", "space", "baseline"))
+        ),
+        paths=("table", "options"),
+    ),
+    Call(
+        "ChoiceData.from_frame(values)",
+        static(
+            lambda a, b: cb.ChoiceData.from_frame(
+                [{"winner.a": a, "winner.b": b, "loser.a": 0.75, "loser.b": 1}],
+                "pairs",
+                space=cb.Space([cb.Real("a", 0, 1), cb.Ordinal("b", [1, 2, 4])]),
+            )
+        ),
+        lambda w: {"a": 0.5, "b": 2},
+    ),
+    Call(
+        "ChoiceData.from_frame(key)",
+        lambda w: lambda key: cb.ChoiceData.from_frame([{"winner": key, "loser": "B"}], "pairs", space=w.catalogue),
+        lambda w: {"key": "A"},
+    ),
+    Call(
+        "ChoiceData.from_frame(cells)",
+        static(
+            lambda choice, kept, option, x: cb.ChoiceData.from_frame(
+                [
+                    {"choice": choice, "kept": kept, "option": option, "x": x},
+                    {"choice": 1, "kept": 1, "option": 1, "x": 0.5},
+                ]
+            )
+        ),
+        lambda w: {"choice": 1, "kept": 0, "option": 2, "x": 0.25},
+    ),
+    *(
         Call(f"ChoiceData.{method}", lambda w, m=method: getattr(w.data, m), lambda w, g=good: dict(g))
         for method, good in (
             ("append", {"choice": ((0, 1), (0,)), "X_new": [[0.3, 0.3]]}),
@@ -681,6 +733,8 @@ CALLS = [
             ("export_csv", {"table": "options", "path": None}, ("path",)),
             ("import_pairs", {"source": [(ONE, OTHER)], "rater": None}, ("source",)),
             ("import_choices", {"data": "", "rater": None}, ("data",)),
+            ("import_table", {"table": "", "kind": "choices", "columns": None, "options": None}, ("table", "options")),
+            ("add", {"shown": [ONE, OTHER], "kept": None, "best": None, "worst": None, "ranking": [0, 1]}, ()),
         )
     ),
     *(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -75,17 +76,17 @@ def document(**changes: Any) -> str:
         (document(options=...), ["no key", "options"]),
         (document(choices=...), ["no key", "choices"]),
         (document(choices={}), ["choices", "must be a list"]),
-        (document(choices=[[0, 1]]), [r"choices\[0\]", "shown", "kept"]),
-        (document(choices=[{"shown": [0, 1]}]), [r"choices\[0\] has no key", "kept"]),
-        (document(choices=[{"shown": 0, "kept": [0]}]), [r"shown.*choices\[0\] is 0", "list"]),
+        (document(choices=[[0, 1]]), ["choice 0: ", "shown", "kept"]),
+        (document(choices=[{"shown": [0, 1]}]), ["choice 0: it has no key", "kept"]),
+        (document(choices=[{"shown": 0, "kept": [0]}]), ["choice 0: .*shown.* is 0", "list"]),
         (
             document(choices=[{"shown": [0, 1], "kept": [0.5]}]),
             ["choice 0", "kept holds 0.5", "whole numbers"],
         ),
-        (document(options=[[0.0], 3]), [r"options\[1\] is 3", "list of numbers"]),
-        (document(options=[[0.0], ["a"]]), [r"options\[1\]\[0\] is 'a'", "a number"]),
-        (document(options=[[0.0], [True]]), [r"options\[1\]\[0\] is True", "a number"]),
-        (document(options=[[0.0], [10**400]]), [r"options\[1\]", "too large", "between 0 and 1"]),
+        (document(options=[[0.0], 3]), ["option 1: it is 3", "list of numbers"]),
+        (document(options=[[0.0], ["a"]]), ["option 1: its input 0 is 'a'", "a number"]),
+        (document(options=[[0.0], [True]]), ["option 1: its input 0 is True", "a number"]),
+        (document(options=[[0.0], [10**400]]), ["option 1: ", "too large", "between 0 and 1"]),
         (document(options=[[0.0], [float("nan")]]), [r"X\[1, 0\] is nan", "finite"]),
         (document(options=[[0.0], [0.1, 0.2]]), ["different lengths", "shape"]),
         (document(options=[]), ["no options"]),
@@ -129,7 +130,7 @@ def test_json_that_does_not_hold_choices_is_refused(text: str, words: list[str])
             ["line 2", "choice 4 keeps no option", "at least one"],
         ),
         ("choice,option,kept,x0\n4,0,1,0.5\n", ["line 2", "choice 4 shows one option", "at least two"]),
-        ("choice,option,kept,x0\n0,0,1,1.5\n0,1,0,1\n", [r"X\[0, 0\] = 1.5", "unit cube", "scale"]),
+        ("choice,option,kept,x0\n0,0,1,1.5\n0,1,0,1\n", ["line 2: x0 is 1.5", "unit cube", "scale"]),
         ('choice,option,kept,x0\n0,0,1,"0.5\n', ["line 2", "CSV", "quotes"]),
         ("choice,option,kept,x0\n", ["no options"]),
     ],
@@ -182,3 +183,49 @@ def test_any_other_text_is_refused_without_a_crash(text: str) -> None:
     for read in (ChoiceData.from_json, ChoiceData.from_csv):
         with pytest.raises(DataError):
             read(text)
+
+
+# Large files
+
+
+@pytest.fixture(scope="module")
+def many() -> ChoiceData:
+    rng = np.random.default_rng(0)
+    sets = [rng.choice(400, 5, replace=False).tolist() for _ in range(4000)]
+    return ChoiceData(rng.random((400, 3)).round(6), [(shown, shown[:2]) for shown in sets])
+
+
+@pytest.mark.parametrize("name", ["answers.json", "answers.csv"])
+def test_a_file_takes_less_than_ten_times_its_size_in_memory(tmp_path: Path, many: ChoiceData, name: str) -> None:
+    path = tmp_path / name
+    many.save(path)
+    tracemalloc.start()
+    try:
+        data = ChoiceData.load(path)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert data == many
+    assert peak < 10 * path.stat().st_size
+
+
+def test_all_wrong_lines_are_named_and_all_wrong_choices_of_a_list() -> None:
+    lines = ["choice,option,kept,x0"] + [f"{n},{n % 2},{n % 2},{'high' if n % 3 else '0.1'}" for n in range(90)]
+    with pytest.raises(DataError) as caught:
+        ChoiceData.from_csv("\n".join(lines))
+    told = str(caught.value).splitlines()
+    # Each third line could be read, and what it says of option 1 contradicts nothing: its choice shows one option.
+    assert told[0] == "90 lines are wrong:"
+    assert told[1:3] == [
+        "    line 2: choice 0 shows one option; a choice shows at least two",
+        "    line 3: x0 is 'high', but must be a finite number with a decimal point",
+    ]
+    assert (len(told), told[-1]) == (22, "    and 70 more")
+    with refused("2 choices are wrong", "choice 1: .*kept but not shown", "choice 3: it shows option 9"):
+        ChoiceData(X3, [((0, 1), (0,)), ((0, 1), (2,)), ((1, 2), (1,)), ((0, 9), (0,))])
+    with refused("2 choices are wrong", "choice 0: .*twice", "choice 2: it has no key"):
+        ChoiceData.from_json(
+            document(choices=[{"shown": [0, 0], "kept": [0]}, {"shown": [0, 1], "kept": [0]}, {"shown": [0, 1]}])
+        )
+    with refused(r"X\[0, 0\] = 2.0, X\[2, 0\] = 3.0, outside the unit cube"):
+        ChoiceData([[2.0], [0.5], [3.0]])

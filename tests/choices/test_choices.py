@@ -164,7 +164,7 @@ def test_rounding_error_outside_the_unit_cube_is_clipped() -> None:
 
 
 def test_choice_about_an_option_out_of_range_is_refused() -> None:
-    with refused("choice 1 shows option 3", "3 options", "0 to 2"):
+    with refused("choice 1: it shows option 3", "3 options", "0 to 2"):
         ChoiceData(X3, [((0, 1), (0,)), ((1, 3), (1,))])
 
 
@@ -175,7 +175,7 @@ def test_invalid_pair_is_refused_by_the_number_of_its_choice() -> None:
 
 @pytest.mark.parametrize("wrong", [None, 3, "ab", ((0, 1), (0,), 1), {"shown": [0, 1], "kept": [0]}])
 def test_choice_that_is_neither_a_choice_nor_a_pair_is_refused(wrong: Any) -> None:
-    with refused("choice 0 is", r"Choice\(shown=..., kept=...\) or a pair"):
+    with refused("choice 0: ", "is not a choice", r"Choice\(shown=..., kept=...\) or a pair"):
         ChoiceData(X3, [wrong])
 
 
@@ -239,7 +239,7 @@ def test_copies_kept_together_or_rejected_together_collapse() -> None:
 
 def test_copies_of_which_one_was_kept_and_one_rejected_are_refused() -> None:
     X = [[0.3], [0.1], [0.3]]
-    with refused("choice 1 contradicts itself", "options 2 and 0", "identical", "one was kept", "rejected"):
+    with refused("choice 1: it contradicts itself", "options 2 and 0", "identical", "one was kept", "rejected"):
         ChoiceData(X, [((0, 1), (0,)), ((0, 1, 2), (1, 2))])
 
 

@@ -69,7 +69,40 @@ def test_comparisons_are_recognised_and_a_bad_row_is_named(run, bread, tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("content", "said"), [(b"{broken", "not JSON"), (b"\xff\xfe\x00", "UTF-8"), (b'{"format": "other"}', "format")]
+    ("header", "row", "kind", "count"),
+    [
+        ("choice,rank,minutes,flour", "1,1,12,rye\n1,2,30,wheat\n1,,14,rye", "rankings", 2),
+        ("choice,best,worst,minutes,flour", "1,1,0,12,rye\n1,0,1,30,wheat\n1,0,0,14,rye", "best-worst", 2),
+        ("choice,best,minutes,flour", "1,1,12,rye\n1,0,30,wheat", "best", 1),
+        ("sitting,rating,minutes,flour", "1,5,12,rye\n1,3,30,wheat", "ratings", 1),
+        ("choice,kept,minutes,flour", "1,1,12,rye\n1,0,30,wheat", "choices", 1),
+    ],
+)
+def test_every_kind_of_answer_is_recognised(run, bread, tmp_path, header, row, kind, count):
+    (tmp_path / "answers.csv").write_text(f"{header}\n{row}\n")
+    result = run("import", bread, "answers.csv", "--json")
+    assert json.loads(result.stdout) == {"study": "bread", "imported": kind, "count": count}
+
+
+def test_columns_of_a_file_may_be_called_otherwise(run, bread, tmp_path):
+    (tmp_path / "answers.csv").write_text("question,place,minutes,flour\n1,1,12,rye\n1,2,30,wheat\n")
+    columns = ("--column", "choice=question", "-c", "rank=place")
+    assert "Imported 1 choice" in run("import", bread, "answers.csv", "--as", "rankings", *columns).stdout
+    assert run("import", bread, "answers.csv", "--as", "rankings", "--column", "choice").exit_code == 2
+
+
+def test_all_bad_rows_are_listed(run, bread, tmp_path):
+    (tmp_path / "answers.csv").write_text(
+        "choice,kept,minutes,flour\n1,1,12,rye\n1,0,99,wheat\n2,1,x,rye\n2,0,12,rye\n"
+    )
+    refused = run("import", bread, "answers.csv")
+    assert refused.exit_code == 1
+    assert [line.strip()[:6] for line in refused.stderr.splitlines()] == ["Error:", "Line 3", "Line 4", "Nothin"]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [(b"{broken", "malformed JSON"), (b"\xff\xfe\x00", "UTF-8"), (b'{"format": "other"}', "format")],
 )
 def test_a_file_that_is_none_of_ours_is_one_line(run, bread, tmp_path, content, said):
     (tmp_path / "file").write_bytes(content)

@@ -10,6 +10,7 @@ import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import sqlalchemy as sa
 from study_helpers import MENU, SPACE, answer, new_study
@@ -697,11 +698,104 @@ class InAndOut:
 
     def test_a_bad_row_is_named_and_nothing_is_imported(self, url):
         study = new_study(url, space=MENU)
-        with pytest.raises(DataError, match=r"Line 3: There is no row with sku = 'Z'"):
+        with pytest.raises(DataError, match=r"Line 3: loser is 'Z', which is not among the options"):
             study.import_pairs("winner,loser\nA,B\nC,Z\n")
         with pytest.raises(DataError, match="Pair 1"):
             study.import_pairs([("A", "B"), ("A", "A")])
         assert study.n_answers == 0
+
+    def test_answers_of_every_kind_are_added_and_undone_together(self, url):
+        study = new_study(url, space=MENU)
+        study.add(["A", "B", "C"], ranking=[2, 0])
+        study.add(["A", "B", "C", "D"], best=3, worst=0)
+        study.add(["A", "B"], best=1)
+        study.add(["A", "B", "C"], ranking=[[0, 1], 2])
+        keys = [([o["sku"] for o in past.options], past.kept) for past in study.history()]
+        assert keys[:2] == [(["A", "B", "C"], (2,)), (["A", "B"], (0,))]
+        assert keys[2:5] == [(["A", "B", "C", "D"], (3,)), (["B", "A"], (0,)), (["C", "A"], (0,))]
+        assert keys[5:] == [(["A", "B"], (1,)), (["A", "B", "C"], (0, 1))]
+        assert [len(study.undo()) for _ in range(4)] == [1, 1, 3, 2]
+        for wrong in (
+            {},
+            {"kept": [0], "best": 0},
+            {"worst": 1},
+            {"best": 2},
+            {"ranking": [0, 0]},
+            {"best": 0, "worst": 0},
+        ):
+            with pytest.raises(DataError):
+                study.add(["A", "B"], **wrong)
+        assert study.n_answers == 0
+
+    def test_tables_of_every_kind_are_imported(self, url):
+        study = new_study(url, space=MENU, baseline={"sku": "D"})
+        assert study.import_table("choice,rank,option\n1,2,A\n1,1,B\n1,,C\n", "rankings") == 2
+        assert study.import_table("option1,option2,option3,best,worst\nA,B,C,C,B\n", "best-worst") == 2
+        assert study.import_table("approved,sku\n1,A\n0,B\n", "approvals") == 2
+        assert study.import_choices([{"choice": 1, "kept": k, "option": o} for k, o in ((1, "A"), (0, "C"))]) == 1
+        assert (
+            study.import_pairs(
+                pd.DataFrame({"chosen": ["A"], "other": ["D"]}), columns={"winner": "chosen", "loser": "other"}
+            )
+            == 1
+        )
+        keys = [([o["sku"] for o in past.options], past.kept) for past in study.history()]
+        assert keys[:4] == [(["A", "B", "C"], (1,)), (["A", "C"], (0,)), (["A", "B", "C"], (2,)), (["A", "B"], (0,))]
+        assert keys[4:] == [(["A", "D"], (0,)), (["D", "B"], (0,)), (["A", "C"], (0,)), (["A", "D"], (0,))]
+        assert study.data.n_choices == 8
+
+    def test_what_a_study_exports_as_answers_another_reads(self, url, tmp_path):
+        study, other = new_study(url), new_study(tmp_path / "other.db")
+        answer(study, (0, 2))
+        answer(study, (1,))
+        assert other.import_choices(study.export_csv("answers"), columns={"choice": "id"}) == 2
+        assert [(past.options, past.kept) for past in other.history()] == [
+            (past.options, past.kept) for past in study.history()
+        ]
+
+    def test_all_bad_rows_are_named(self, url):
+        study = new_study(url)
+        header = "winner.temperature,winner.minutes,loser.temperature,loser.minutes\n"
+        with pytest.raises(DataError) as caught:
+            study.import_pairs(header + "180,20,500,20\n150,10,160,10\n" + "150,10,160,x\n" * 30)
+        lines = str(caught.value).splitlines()
+        assert lines[0] == "31 lines are wrong:"
+        assert lines[1].startswith("    Line 2: ")
+        assert lines[-2:] == ["    and 11 more", "Nothing was imported."]
+        with pytest.raises(
+            DataError, match=r"Line 2: its weight is 2; answers of a study have none.*Nothing was imported"
+        ):
+            study.import_pairs(header.strip() + ",weight\n150,10,160,10,2\n")
+        assert study.n_answers == 0
+
+    def test_a_large_import_is_one_transaction(self, url, monkeypatch):
+        monkeypatch.setattr("choicebo.study.event_store._BATCH", 3)
+        study = new_study(url)
+        answer(study)
+        before = study.history()
+        table = (
+            "winner.temperature,winner.minutes,loser.temperature,loser.minutes\n" + "150,10,160,10\n170,9,160,10\n" * 5
+        )
+        seen = []
+
+        def interrupt(stage, fraction):
+            seen.append((stage, fraction))
+            if stage == "storing" and fraction > 0.5:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            study.import_pairs(table, progress=interrupt)
+        assert seen == [("storing", 0.3), ("storing", 0.6)]
+        assert study.history() == before
+        assert Study.open(url, "bread").history() == before
+        assert study.import_pairs(table) == 10
+        again = Study.open(url, "bread")
+        assert again.history() == study.history()
+        assert [past.options for past in again.history()][1] == [
+            {"temperature": 150.0, "minutes": 10},
+            {"temperature": 160.0, "minutes": 10},
+        ]
+        assert len(again.undo()) == 10
 
     def test_choice_data_is_imported_as_options(self, url):
         study = new_study(url)

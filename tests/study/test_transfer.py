@@ -18,20 +18,24 @@ KITCHEN = cb.Space(
 HEADER = "winner.heat,winner.grind,winner.flour,loser.heat,loser.grind,loser.flour\n"
 
 
+def added(space, source):
+    return list(transfer.added(transfer.checked(transfer.read_pairs(space, source))))
+
+
 def test_pairs_name_the_rows_of_a_catalogue_by_their_key(tmp_path):
     path = tmp_path / "pairs.csv"
     path.write_text("\ufefflooked,winner,loser\nmonday,A,B\n", encoding="utf-8")
-    assert transfer.read_pairs(MENU, path) == [([{"sku": "A", "price": 3}, {"sku": "B", "price": 5}], (0,))]
-    assert transfer.read_pairs(MENU, str(path)) == transfer.read_pairs(MENU, [("A", {"sku": "B"})])
+    assert added(MENU, path) == [([{"sku": "A", "price": 3}, {"sku": "B", "price": 5}], (0,))]
+    assert added(MENU, str(path)) == added(MENU, [("A", {"sku": "B"})])
 
 
 def test_keys_that_are_numbers_are_found_by_their_text():
     menu = cb.Catalogue([{"sku": 1, "price": 3}, {"sku": 2, "price": 4}])
-    assert transfer.read_pairs(menu, "winner,loser\n2,1\n")[0][0][0]["sku"] == 2
+    assert added(menu, "winner,loser\n2,1\n")[0][0][0]["sku"] == 2
 
 
 def test_pairs_give_every_parameter_of_a_space():
-    ((shown, kept),) = transfer.read_pairs(KITCHEN, HEADER + "0.25,2,rye,1,4,1\n")
+    ((shown, kept),) = added(KITCHEN, HEADER + "0.25,2,rye,1,4,1\n")
     assert shown == [
         {"heat": 0.25, "grind": 2, "flour": "rye", "oven": "gas"},
         {"heat": 1.0, "grind": 4, "flour": "1", "oven": "gas"},
@@ -42,17 +46,17 @@ def test_pairs_give_every_parameter_of_a_space():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("winner\nA\n", "Line 1: the column 'loser' is missing"),
-        ("winner,loser,loser\nA,B,C\n", "Line 1: a column is there twice"),
+        ("winner\nA\n", "the column 'loser' is missing"),
+        ("winner,loser,loser\nA,B,C\n", "the column 'loser' is there twice"),
         ("winner,loser\nA,B\nA\n", "Line 3: 1 cells"),
         ("winner,loser\nA,A\n", "Line 2"),
-        ('winner,loser\nA,"B\n', "Line 2 is not CSV"),
-        ("winner,loser\n", "no pairs"),
+        ('winner,loser\nA,"B\n', "line 2: not readable as CSV"),
+        ("winner,loser\n", "no answers"),
     ],
 )
 def test_a_bad_line_is_named(text, message):
-    with pytest.raises(DataError, match=message):
-        transfer.read_pairs(MENU, text)
+    with pytest.raises(DataError, match=rf"{message}[\s\S]*Nothing was imported\.$"):
+        transfer.checked(transfer.read_pairs(MENU, text))
 
 
 @pytest.mark.parametrize(
@@ -73,7 +77,8 @@ def test_choices_must_be_about_options_of_the_study(tmp_path):
         [SPACE.encode([{"temperature": 150, "minutes": 5}, {"temperature": 160, "minutes": 9}])], [[0]]
     )
     data.save(tmp_path / "choices.csv")
-    assert transfer.read_choices(SPACE, tmp_path / "choices.csv") == transfer.read_choices(SPACE, data.to_json())
+    from_csv, from_json = (transfer.read_choices(SPACE, each) for each in (tmp_path / "choices.csv", data.to_json()))
+    assert list(transfer.added(from_csv)) == list(transfer.added(from_json)) != []
     with pytest.raises(DataError, match=r"Choice 0: its option 1 .* none of this study's options"):
         transfer.read_choices(SPACE, cb.ChoiceData([[0.0, 0.0], [0.5, 0.51]], [((0, 1), (0,))]))
     with pytest.raises(DataError, match="have 1 inputs"):
@@ -84,7 +89,8 @@ def test_choices_must_be_about_options_of_the_study(tmp_path):
 
 def test_choices_may_be_about_options_between_two_steps():
     space = cb.Space([cb.Real("heat", 0, 1, step=0.25)])
-    ((shown, kept),) = transfer.read_choices(space, cb.ChoiceData([[0.25], [0.3]], [((0, 1), (1,))]))
+    read = transfer.read_choices(space, cb.ChoiceData([[0.25], [0.3]], [((0, 1), (1,))]))
+    ((shown, kept),) = transfer.added(read)
     assert (shown, kept) == ([{"heat": 0.25}, {"heat": 0.3}], (1,))
 
 
@@ -107,6 +113,6 @@ def test_a_spreadsheet_computes_nothing_of_an_export_and_it_is_read_back(tmp_pat
         exported = [row[column] for row in rows[1:]]
         assert {"'=1+1", "''=2", "-5", "rye"} <= set(exported)
         pairs = "winner,loser\n" + "".join(f"{one},{other}\n" for one, other in pairwise(exported))
-        read = [shown[0]["sku"] for shown, _ in transfer.read_pairs(menu, pairs)]
+        read = [shown[0]["sku"] for shown, _ in added(menu, pairs)]
         assert set(read) <= set(keys)
         assert len(set(read)) == 6

@@ -7,18 +7,32 @@ import io
 import math
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
+import numpy as np
+
+from choicebo.choices import cells
+from choicebo.choices.building import Flat, ReadChoices, choices_of
 from choicebo.choices.json_document import PlainChoices
+from choicebo.choices.long_table import ABSENT, WEIGHT, Answers, Floats, Integers, Rows
+from choicebo.choices.option_columns import InputColumns
+from choicebo.choices.options import in_unit_cube
+from choicebo.choices.problems import Problems
+from choicebo.choices.tables import Chunk, CsvTable, Lines, Progress, lines_of_file, lines_of_text
 from choicebo.errors import DataError
 from choicebo.formatting import as_given
 
 _FIXED_COLUMNS = ("choice", "option", "kept")
+_KEPT = {"1": 1.0, "0": 0.0}
 
 
 def write_csv(plain: PlainChoices) -> str:
     """Return the CSV table: a row for each option shown, then one for each option that never was.
 
-    >>> print(write_csv(PlainChoices([[0.0], [0.5], [1.0]], [([2, 0], [0])])), end="")
+    The column `weight` is there only if some choice has a weight other than 1; it has the same value in all rows of a choice.
+
+    >>> print(write_csv(PlainChoices([[0.0], [0.5], [1.0]], [([2, 0], [0], 1.0)])), end="")
     choice,option,kept,x0
     0,2,0,1.0
     0,0,1,0.0
@@ -26,47 +40,72 @@ def write_csv(plain: PlainChoices) -> str:
     """
     dim = len(plain.options[0])
     never_shown = dict.fromkeys(range(len(plain.options)))
-    rows: list[list[object]] = [[*_FIXED_COLUMNS, *(f"x{column}" for column in range(dim))]]
-    for number, (shown, kept) in enumerate(plain.choices):
+    weighted = any(weight != 1.0 for _, _, weight in plain.choices)
+    heading = [WEIGHT] if weighted else []
+    rows: list[list[object]] = [[*_FIXED_COLUMNS, *heading, *(f"x{column}" for column in range(dim))]]
+    for number, (shown, kept, weight) in enumerate(plain.choices):
         for option in shown:
             never_shown.pop(option, None)
-            rows.append([number, option, int(option in kept), *plain.options[option]])
-    rows.extend(["", option, "", *plain.options[option]] for option in never_shown)
+            own = [weight] if weighted else []
+            rows.append([number, option, int(option in kept), *own, *plain.options[option]])
+    none = [""] if weighted else []
+    rows.extend(["", option, "", *none, *plain.options[option]] for option in never_shown)
     table = io.StringIO(newline="")
     csv.writer(table, lineterminator="\n").writerows(rows)
     return table.getvalue()
 
 
-def read_csv(text: str) -> PlainChoices:
-    """Read the CSV table, or raise `DataError` naming the line that departs from the format.
+def read_csv(text: str) -> ReadChoices:
+    """Read the CSV table, or raise `DataError` naming the lines that depart from the format.
 
     Choices and options are numbered from 0 in the order of their numbers in the table, so that a table from
     which rows were removed can still be read.
 
     >>> read_csv("choice,option,kept,x0\\n0,2,0,1.0\\n0,0,1,0.0\\n").choices
-    [([1, 0], [0])]
+    [Choice(shown=(1, 0), kept=(0,))]
     """
     if not isinstance(text, str):
         raise DataError(f"{as_given(text)} is not text; give the text that to_csv() wrote, or use load to read a file")
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    table = _Table()
-    try:
-        header = [cell.strip() for cell in next(reader, [])]
-        column = _columns(header)
-        for cells in reader:
-            if any(cell.strip() for cell in cells):
-                table.add(reader.line_num, [cell.strip() for cell in cells], header, column)
-    except csv.Error as error:
-        raise DataError(
-            f"line {reader.line_num}: not readable as CSV ({error}); separate cells by commas, close quotes"
-        ) from error
-    return table.plain()
+    return _read(lines_of_text(text))
 
 
-def _columns(header: Sequence[str]) -> dict[str, int]:
-    """Return the position of each column, or raise `DataError` for a header that is not that of choices."""
-    dim = max(1, len(header) - len(_FIXED_COLUMNS))
-    expected = [*_FIXED_COLUMNS, *(f"x{column}" for column in range(dim))]
+def read_file(path: str | Path, progress: Progress | None = None) -> ReadChoices:
+    """Read the CSV table of a file, some thousand lines at a time."""
+    return _read(lines_of_file(Path(path)), progress)
+
+
+def _read(lines: Lines, progress: Progress | None = None) -> ReadChoices:
+    table, problems = CsvTable(lines), Problems("line")
+    inputs = _inputs(table.header)
+    choices: dict[int, int] = {}
+    rows, options = Rows(problems), InputColumns(inputs, "option")
+    for chunk in table.chunks(table.header, problems, progress):
+        X = np.stack([cells.finite(chunk.cells[name], chunk.numbers, name, problems) for name in inputs], axis=1)
+        labels = _whole(chunk, "option", problems)
+        codes = options.register(labels, X + 0.0, chunk.numbers, problems)
+        marks = {"kept": _kept(chunk, problems)}
+        if WEIGHT in chunk.cells:
+            marks[WEIGHT] = cells.finite_or_missing(chunk.cells[WEIGHT], chunk.numbers, WEIGHT, problems)
+        rows.add(chunk.numbers, _codes(_whole(chunk, "choice", problems, may_be_empty=True), choices), codes, marks)
+    names, numbered = list(choices), options.labels()
+    found = rows.grouped(_rank(names), names.__getitem__, numbered.__getitem__)
+    options.check_cube(problems)
+    problems.check()
+    order = _rank(numbered)
+    X = np.empty_like(options.points())
+    X[order] = options.points()
+    return ReadChoices(in_unit_cube(X, "X"), _choices(found, order), found.numbers.tolist(), "line")
+
+
+def _choices(found: Answers, order: Integers) -> list[Any]:
+    return choices_of(Flat(found.lengths, order[found.options], found.marks["kept"] == 1.0, found.weights))
+
+
+def _inputs(header: Sequence[str]) -> list[str]:
+    """Return the columns that hold inputs, or raise `DataError` for a header that is not that of choices."""
+    fixed = [*_FIXED_COLUMNS, WEIGHT] if WEIGHT in header else [*_FIXED_COLUMNS]
+    inputs = [f"x{column}" for column in range(max(1, len(header) - len(fixed)))]
+    expected = [*fixed, *inputs]
     accepted = "the header must be choice,option,kept,x0,x1,... (to read a file, use load)"
     there, known = Counter(header), set(expected)
     for name in expected:
@@ -77,79 +116,53 @@ def _columns(header: Sequence[str]) -> dict[str, int]:
     if missing:
         instead = f" and {', '.join(map(as_given, strange[:5]))} is not expected" if strange else ""
         raise DataError(f"line 1: the column {missing[0]!r} is missing{instead}; {accepted}")
-    place = {name: position for position, name in enumerate(header)}
-    return {name: place[name] for name in expected}
+    return inputs
 
 
-class _Table:
-    """The rows read so far: options by their number, choices by theirs, and the lines they stand in."""
-
-    def __init__(self) -> None:
-        self.options: dict[int, tuple[int, list[float]]] = {}
-        self.choices: dict[int, dict[int, tuple[int, bool]]] = {}
-
-    def add(self, line: int, cells: list[str], header: list[str], column: dict[str, int]) -> None:
-        """Take in one row, or raise `DataError` naming its line."""
-        if len(cells) != len(header):
-            raise DataError(f"line {line}: {len(cells)} cells, but the header has {len(header)}; complete the row")
-        option = _whole(cells[column["option"]], line, "option")
-        inputs = [
-            _number(cells[position], line, name) for name, position in column.items() if name not in _FIXED_COLUMNS
-        ]
-        first, known = self.options.setdefault(option, (line, inputs))
-        if known != inputs:
-            raise DataError(
-                f"line {line}: option {option} has inputs {inputs}, but {known} in line {first}; "
-                "give one option the same inputs everywhere, or another number"
-            )
-        choice, kept = cells[column["choice"]], cells[column["kept"]]
-        if not choice:
-            if kept:
-                raise DataError(
-                    f"line {line}: kept is {as_given(kept)} although choice is empty; leave both empty for an option "
-                    "that was never shown, or give the number of the choice"
-                )
-            return
-        if kept not in ("0", "1"):
-            raise DataError(f"line {line}: kept is {as_given(kept)}, but must be 1 (kept) or 0 (rejected)")
-        shown = self.choices.setdefault(_whole(choice, line, "choice"), {})
-        if option in shown:
-            raise DataError(
-                f"line {line}: option {option} is already in choice {choice} (line {shown[option][0]}); "
-                "show an option once per choice"
-            )
-        shown[option] = (line, kept == "1")
-
-    def plain(self) -> PlainChoices:
-        """Return what was read, numbered from 0 without gaps."""
-        index = {option: position for position, option in enumerate(sorted(self.options))}
-        choices = []
-        for number, shown in sorted(self.choices.items()):
-            kept = [index[option] for option, (_, is_kept) in shown.items() if is_kept]
-            line = next(iter(shown.values()))[0]
-            if not kept:
-                raise DataError(f"line {line}: choice {number} keeps no option; give at least one of its rows kept 1")
-            if len(shown) < 2:
-                raise DataError(f"line {line}: choice {number} shows one option; a choice shows at least two")
-            choices.append(([index[option] for option in shown], kept))
-        return PlainChoices([self.options[option][1] for option in index], choices)
-
-
-def _whole(cell: str, line: int, name: str) -> int:
+def _whole(chunk: Chunk, name: str, problems: Problems, *, may_be_empty: bool = False) -> list[int | None]:
+    """Whole numbers, None where a cell is empty or wrong."""
     try:
-        value = int(cell)
+        plain = list(map(int, chunk.cells[name]))
+        if min(plain, default=0) >= 0:
+            return list(plain)
     except ValueError:
-        value = -1
-    if value < 0:
-        raise DataError(f"line {line}: {name} is {as_given(cell)}, but must be a whole number, 0 or more")
-    return value
+        pass
+    found: list[int | None] = []
+    for number, cell in zip(chunk.numbers.tolist(), chunk.cells[name], strict=True):
+        try:
+            value = int(cell)
+        except ValueError:
+            value = -1
+        if value < 0 and not (may_be_empty and not cell):
+            problems.add(number, f"{name} is {as_given(cell)}, but must be a whole number, 0 or more")
+        found.append(value if value >= 0 else None)
+    return found
 
 
-def _number(cell: str, line: int, name: str) -> float:
-    try:
-        value = float(cell)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise DataError(f"line {line}: {name} is {as_given(cell)}, but must be a finite number with a decimal point")
-    return value
+def _kept(chunk: Chunk, problems: Problems) -> Floats:
+    kept = [_KEPT.get(cell, math.nan) for cell in chunk.cells["kept"]]
+    found = np.array(kept, dtype=np.float64)
+    choices = np.array([bool(cell) for cell in chunk.cells["choice"]], dtype=np.bool_)
+    for row in np.flatnonzero(np.isnan(found) | ~choices).tolist():
+        cell, number = as_given(chunk.cells["kept"][row]), chunk.numbers[row]
+        if choices[row]:
+            problems.add(number, f"kept is {cell}, but must be 1 (kept) or 0 (rejected)")
+        elif chunk.cells["kept"][row]:
+            problems.add(
+                number,
+                f"kept is {cell} although choice is empty; leave both empty for an option "
+                "that was never shown, or give the number of the choice",
+            )
+    return found
+
+
+def _codes(labels: Sequence[int | None], known: dict[int, int]) -> Integers:
+    codes = [ABSENT if label is None else known.setdefault(label, len(known)) for label in labels]
+    return np.array(codes, dtype=np.int64)
+
+
+def _rank(names: Sequence[int]) -> Integers:
+    """The place of each number in increasing order."""
+    rank = np.empty(len(names), dtype=np.int64)
+    rank[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
+    return rank

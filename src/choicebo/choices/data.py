@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, SupportsIndex
@@ -11,13 +11,18 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from choicebo.choices import csv_table, files, json_document
+from choicebo.choices import building, csv_table, files, frames, json_document, kinds
+from choicebo.choices.building import ReadChoices
 from choicebo.choices.choice import Choice, ChoiceLike
+from choicebo.choices.files import FileError
 from choicebo.choices.json_document import PlainChoices
-from choicebo.choices.options import Array, in_unit_cube, require_dim
+from choicebo.choices.options import Array, in_unit_cube, require_dim, stacked
 from choicebo.choices.positions import index, items, kept_positions
+from choicebo.choices.problems import Problems
+from choicebo.choices.tables import Progress
 from choicebo.errors import DataError
 from choicebo.formatting import as_given
+from choicebo.space import Catalogue, Space
 from choicebo.space.points import distinct
 
 _LIST_OF_CHOICES = "a list of Choice(shown=..., kept=...), even if it is only one"
@@ -48,11 +53,16 @@ class ChoiceData:
 
     def __init__(self, X: ArrayLike, choices: Iterable[ChoiceLike] = ()) -> None:
         given = in_unit_cube(X, "X")
-        merged_rows, index_map = distinct(given)
-        merged = tuple(
-            _renumbered(choice, number, index_map) for number, choice in enumerate(_as_choices(choices, len(given)))
-        )
-        self.__setstate__((merged_rows, merged, index_map))
+        found = building.as_choices(items(choices, "choices", _LIST_OF_CHOICES), len(given))
+        self._put_together(ReadChoices(given, found, range(len(found)), "choice"))
+
+    def _put_together(self, read: ReadChoices) -> None:
+        """Hold options and choices that were checked; equal rows become one option."""
+        merged_rows, index_map = distinct(read.X)
+        problems = Problems(read.word)
+        merged = building.merged(read.choices, index_map, problems, read.numbers)
+        problems.check()
+        self.__setstate__((merged_rows, tuple(merged), index_map))
 
     def __getstate__(self) -> tuple[Array, tuple[Choice, ...], NDArray[np.int64]]:
         return self.X, self.choices, self.index_map
@@ -85,15 +95,257 @@ class ChoiceData:
             )
         if not shown:
             raise DataError("no sets were given; to begin without choices use ChoiceData(X, [])")
-        arrays = [in_unit_cube(options, f"sets[{number}]") for number, options in enumerate(shown)]
+        X, lengths = stacked(shown, "sets")
         choices = []
         start = 0
-        for number, (array, positions) in enumerate(zip(arrays, positions_kept, strict=True)):
-            require_dim(array, arrays[0].shape[1], f"sets[{number}]", "sets[0]")
-            kept_here = kept_positions(positions, len(array), f"kept[{number}]")
-            choices.append((range(start, start + len(array)), [start + position for position in kept_here]))
-            start += len(array)
-        return cls(np.concatenate(arrays), choices)
+        for number, (length, positions) in enumerate(zip(lengths, positions_kept, strict=True)):
+            kept_here = kept_positions(positions, length, f"kept[{number}]")
+            choices.append((range(start, start + length), [start + position for position in kept_here]))
+            start += length
+        return cls(X, choices)
+
+    @classmethod
+    def from_pairs(
+        cls,
+        X: ArrayLike,
+        pairs: Iterable[tuple[SupportsIndex, SupportsIndex]],
+        *,
+        undecided: Iterable[tuple[SupportsIndex, SupportsIndex]] = (),
+        weights: Iterable[float] | None = None,
+    ) -> ChoiceData:
+        """Build the data from comparisons of two options.
+
+        A decided pair is a choice of one among two: with one objective, the probit of Chu and Ghahramani; with several, the
+        winner beats the loser in every one of them. Between the options of an undecided pair neither beats the other: both are
+        kept. With one objective that is half the probability that the person would answer differently when asked twice, largest
+        where the two are equally good; a person who sees no difference below some threshold is described by it only roughly.
+
+        Args:
+            X: The options, (m, d).
+            pairs: (winner, loser) as rows of X, or an array (n, 2).
+            undecided: Pairs that the person could not decide; they come after the others.
+            weights: How often each pair counts, first those of ``pairs``; None: once.
+
+        >>> ChoiceData.from_pairs([[0.1], [0.2], [0.3]], [(2, 0)], undecided=[(0, 1)]).choices
+        (Choice(shown=(2, 0), kept=(2,)), Choice(shown=(0, 1), kept=(0, 1)))
+        """
+        return cls._of(kinds.pairs(X, pairs, undecided, weights))
+
+    @classmethod
+    def from_best(
+        cls,
+        X: ArrayLike,
+        shown: Iterable[Iterable[SupportsIndex]],
+        best: Iterable[SupportsIndex],
+        *,
+        weights: Iterable[float] | None = None,
+    ) -> ChoiceData:
+        """Build the data from single choices: of each set shown, the one option that was chosen.
+
+        Each is a choice that keeps one option, so the chosen one beats each of the others, in every objective. That is much to
+        say where a person had to name one and would have kept several: with forced answers, ``latent_dim=1`` is the model of one
+        overall value. There, ``likelihood="batch_preference"`` gives the chosen option the same noise in all comparisons.
+
+        Args:
+            X: The options, (m, d).
+            shown: The options of each set, as rows of X.
+            best: The chosen row of X of each set.
+            weights: How often each answer counts; None: once.
+
+        >>> ChoiceData.from_best([[0.1], [0.2], [0.3]], shown=[(0, 1, 2)], best=[1]).choices
+        (Choice(shown=(0, 1, 2), kept=(1,)),)
+        """
+        return cls._of(kinds.best(X, shown, best, weights))
+
+    @classmethod
+    def from_rankings(
+        cls,
+        X: ArrayLike,
+        rankings: Iterable[Iterable[Any]],
+        *,
+        shown: Iterable[Iterable[SupportsIndex]] | None = None,
+        weights: Iterable[float] | None = None,
+    ) -> ChoiceData:
+        """Build the data from rankings, best first, complete or only of the first few.
+
+        A ranking is read as repeated choice from what is left: the first is kept of all options shown, the second of the others,
+        and so on; about options that were not ranked it says only that they come after the last ranked one. Several options at
+        one place are kept together: none of them beats another. The likelihood is the product over these choices, with noise
+        drawn anew for each, as if the person looked again every time.
+
+        With several objectives this assumes that each ranked option beats all that come after it in every objective. A person
+        who can name fronts instead (those that nothing beats, then those that nothing of the rest beats) gives them as ties.
+
+        Args:
+            X: The options, (m, d).
+            rankings: Rows of X, best first; a list in the place of a row is a tie.
+            shown: The options of each ranking, if not all of them were ranked.
+            weights: How often each ranking counts; None: once.
+
+        >>> data = ChoiceData.from_rankings([[0.1], [0.2], [0.3], [0.4]], [[2, 0]], shown=[[0, 1, 2, 3]])
+        >>> data.choices
+        (Choice(shown=(0, 1, 2, 3), kept=(2,)), Choice(shown=(0, 1, 3), kept=(0,)))
+        >>> ChoiceData.from_rankings([[0.1], [0.2], [0.3]], [[(0, 2), 1]]).choices
+        (Choice(shown=(0, 2, 1), kept=(0, 2)),)
+        """
+        return cls._of(kinds.rankings(X, rankings, shown, weights))
+
+    @classmethod
+    def from_best_worst(
+        cls,
+        X: ArrayLike,
+        shown: Iterable[Iterable[SupportsIndex]],
+        best: Iterable[SupportsIndex],
+        worst: Iterable[SupportsIndex],
+        *,
+        weights: Iterable[float] | None = None,
+    ) -> ChoiceData:
+        """Build the data from the best and the worst of each set shown.
+
+        Read as: the best beats each of the others, and each of the others beats the worst. That is one choice that keeps the
+        best, and a pair with the worst for each option between; ``2 k - 3`` comparisons of ``k`` options, none of them twice. The
+        likelihood is their product, with noise drawn anew for each. It is an approximation of a person who looks at each option
+        once and names the extremes of what they saw: that couples the comparisons, and the product takes them for independent.
+
+        With several objectives it assumes that the best is best and the worst is worst in every one of them: use ``latent_dim=1``
+        unless the options can be told apart so clearly.
+
+        Args:
+            X: The options, (m, d).
+            shown: The options of each set, as rows of X.
+            best: The best row of X of each set.
+            worst: The worst row of X of each set.
+            weights: How often each answer counts; None: once.
+
+        >>> data = ChoiceData.from_best_worst([[0.1], [0.2], [0.3]], shown=[(0, 1, 2)], best=[1], worst=[0])
+        >>> data.choices
+        (Choice(shown=(0, 1, 2), kept=(1,)), Choice(shown=(2, 0), kept=(2,)))
+        """
+        return cls._of(kinds.best_worst(X, shown, best, worst, weights))
+
+    @classmethod
+    def from_approvals(
+        cls,
+        X: ArrayLike,
+        approvals: Iterable[tuple[SupportsIndex, bool | None]] | Mapping[int, bool | None],
+        *,
+        baseline: SupportsIndex,
+        weights: Iterable[float] | None = None,
+    ) -> ChoiceData:
+        """Build the data from options that were compared with a baseline: "better than what I have".
+
+        Each is a pair: an approved option beats the baseline, the baseline beats one that was not approved, and where the person
+        could not say neither beats the other. With several objectives a refusal is taken to mean that the option is no better
+        in any of them. Where it may also be better in some and worse in others, give ``None``, which says just that.
+
+        Args:
+            X: The options, (m, d).
+            approvals: (option, answer) with a row of X and True, False, or None for "cannot say"; or a dict of these.
+            baseline: The row of X that they were compared with.
+            weights: How often each answer counts; None: once.
+
+        >>> ChoiceData.from_approvals([[0.1], [0.2], [0.3]], [(1, True), (2, False)], baseline=0).choices
+        (Choice(shown=(1, 0), kept=(1,)), Choice(shown=(0, 2), kept=(0,)))
+        """
+        return cls._of(kinds.approvals(X, approvals, baseline, weights))
+
+    @classmethod
+    def from_ratings(
+        cls,
+        X: ArrayLike,
+        sittings: Iterable[Mapping[int, float] | Iterable[tuple[SupportsIndex, float]]],
+        *,
+        weights: Iterable[float] | None = None,
+    ) -> ChoiceData:
+        """Build the data from ratings on an ordered scale, as the comparisons that they imply within one sitting.
+
+        Only the order of the ratings counts, and only within a sitting: people use scales differently, and the same person does
+        so on another day. Each option beats each one of the next lower rating in that sitting; what else they imply follows from
+        that. Equal ratings say nothing about each other, since a scale of a few steps puts much together. The likelihood is the
+        product over the pairs, with noise drawn anew for each. With several objectives it assumes that a higher rating means
+        better in every one of them: use ``latent_dim=1`` unless that is so. A sitting of equal ratings says nothing.
+
+        Args:
+            X: The options, (m, d).
+            sittings: For each sitting a dict of ratings by row of X; larger is better.
+            weights: How often each sitting counts; None: once.
+
+        >>> ChoiceData.from_ratings([[0.1], [0.2], [0.3]], [{0: 5, 1: 3, 2: 3}]).choices
+        (Choice(shown=(0, 1), kept=(0,)), Choice(shown=(0, 2), kept=(0,)))
+        """
+        return cls._of(kinds.ratings(X, sittings, weights))
+
+    @classmethod
+    def from_frame(
+        cls,
+        table: Any,
+        kind: str = "choices",
+        *,
+        columns: Mapping[str, str] | None = None,
+        inputs: Sequence[str] | None = None,
+        options: Any = None,
+        space: Space | Catalogue | None = None,
+        baseline: Any = None,
+        scale: bool = False,
+        progress: Progress | None = None,
+    ) -> ChoiceData:
+        """Build the data from a table of answers: a pandas or polars data frame, a list of dicts, or a CSV file.
+
+        A long table has a row for each option of an answer, a wide one a row for each answer. These columns are looked for:
+
+        ============== =========================================== ==============================================
+        kind           long                                        wide
+        ============== =========================================== ==============================================
+        ``choices``    choice, kept                                option1, option2, ..., kept
+        ``best``       choice, best                                option1, option2, ..., best
+        ``best_worst`` choice, best, worst                         option1, option2, ..., best, worst
+        ``rankings``   choice, rank (1 is best; may be empty)      rank1, rank2, ..., and option1, ... if more were shown
+        ``pairs``                                                  winner, loser, and undecided if there are such
+        ``ratings``    rating, and sitting if there are several
+        ``approvals``  approved (may be empty)
+        ============== =========================================== ==============================================
+
+        A column ``weight`` says how often an answer counts. What the kinds mean is told by `from_best`, `from_best_worst`,
+        `from_rankings`, `from_pairs`, `from_ratings` and `from_approvals`. Flags are 1 or 0, yes or no, true or false.
+
+        All other columns of a long table are inputs; a column ``option``, where there is one, names the option. In a wide table
+        the inputs of an option have its column's name in front: ``option1.price``, ``winner.price``; kept, best and worst then
+        hold positions counted from 1. With ``options`` or a catalogue the columns hold keys instead, as do kept, best and worst.
+
+        Args:
+            table: A data frame, a list of dicts, a dict of columns, or the path or text of a CSV table. Rows are counted from 1.
+            kind: What the answers are.
+            columns: Columns that are called otherwise, as ``{"choice": "question_id"}``.
+            inputs: The columns with inputs, numbers in the unit cube; None: all that are left.
+            options: A table of the options, with a column ``option`` for their keys.
+            space: The space of the options, if they are given in its own units; or the catalogue that has the keys.
+            baseline: What approvals compare with: a key, or a dict of inputs.
+            scale: Whether each input is scaled from its least to its greatest value, instead of lying in the unit cube.
+            progress: Called as ``progress(stage, fraction)`` while a large table is read.
+
+        Raises:
+            DataError: Rows are wrong: they are named together, with what would be right.
+
+        >>> rows = [{"choice": 1, "kept": True, "price": 0.2}, {"choice": 1, "kept": False, "price": 0.9}]
+        >>> ChoiceData.from_frame(rows).choices
+        (Choice(shown=(0, 1), kept=(0,)),)
+        >>> menu = [{"option": "A", "price": 3.0}, {"option": "B", "price": 5.0}]
+        >>> ChoiceData.from_frame("winner,loser\\nB,A\\n", "pairs", options=menu, scale=True).X.tolist()
+        [[1.0], [0.0]]
+        """
+        return cls._of(
+            frames.read_frame(
+                table,
+                kind,
+                columns=columns,
+                inputs=inputs,
+                options=options,
+                space=space,
+                baseline=baseline,
+                scale=scale,
+                progress=progress,
+            )
+        )
 
     @property
     def n_options(self) -> int:
@@ -130,6 +382,9 @@ class ChoiceData:
         digest = hashlib.sha256(repr(self.X.shape).encode())
         digest.update(self.X.astype("<f8").tobytes())
         digest.update(repr([(choice.shown, choice.kept) for choice in self.choices]).encode())
+        weights = [choice.weight for choice in self.choices]
+        if any(weight != 1.0 for weight in weights):
+            digest.update(repr(weights).encode())
         return digest.hexdigest()
 
     def append(self, choice: ChoiceLike, X_new: ArrayLike | None = None) -> ChoiceData:
@@ -200,7 +455,7 @@ class ChoiceData:
         >>> ChoiceData.from_json(text)
         ChoiceData(n_options=1, dim=1, n_choices=0)
         """
-        return cls(*json_document.read_json(text))
+        return cls._of(json_document.read_json(text))
 
     def to_csv(self) -> str:
         """Return the data as a CSV table, a row for each option shown, that `from_csv` reads back exactly.
@@ -220,7 +475,7 @@ class ChoiceData:
         >>> ChoiceData.from_csv("choice,option,kept,x0\\n0,0,0,0.1\\n0,1,1,0.7\\n").choices
         (Choice(shown=(0, 1), kept=(1,)),)
         """
-        return cls(*csv_table.read_csv(text))
+        return cls._of(csv_table.read_csv(text))
 
     def save(self, path: str | Path) -> None:
         """Write the data to a file, as JSON or CSV by the ending of its name.
@@ -235,8 +490,12 @@ class ChoiceData:
         files.write_text(path, text)
 
     @classmethod
-    def load(cls, path: str | Path) -> ChoiceData:
+    def load(cls, path: str | Path, *, progress: Progress | None = None) -> ChoiceData:
         """Read a file that `save` wrote, as JSON or CSV by the ending of its name.
+
+        Args:
+            path: The file.
+            progress: Called as ``progress(stage, fraction)`` while a large file is read.
 
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -244,56 +503,20 @@ class ChoiceData:
         ...     ChoiceData.load(f"{folder}/answers.json").dim
         1
         """
-        read = cls.from_json if files.ending(path) == ".json" else cls.from_csv
-        text = files.read_text(path)
+        is_json = files.ending(path) == ".json"
         try:
-            return read(text)
+            return cls.from_json(files.read_text(path)) if is_json else cls._of(csv_table.read_file(path, progress))
+        except FileError:
+            raise
         except DataError as error:
             raise DataError(f"{str(path)!r}: {error}") from error
 
+    @classmethod
+    def _of(cls, read: ReadChoices) -> ChoiceData:
+        data = cls.__new__(cls)
+        data._put_together(read)
+        return data
+
     def _plain(self) -> PlainChoices:
-        return PlainChoices(self.X.tolist(), [(list(choice.shown), list(choice.kept)) for choice in self.choices])
-
-
-def _as_choices(choices: Iterable[ChoiceLike], n_options: int) -> list[Choice]:
-    """Return valid choices about n_options options, or raise `DataError` naming the choice by its number."""
-    checked = []
-    for number, given in enumerate(items(choices, "choices", _LIST_OF_CHOICES)):
-        choice = given
-        if not isinstance(choice, Choice):
-            if not isinstance(given, tuple | list) or len(given) != 2:
-                raise DataError(
-                    f"choice {number} is {as_given(given)}; give a Choice(shown=..., kept=...) or a pair (shown, kept)"
-                )
-            try:
-                choice = Choice(*given)
-            except DataError as error:
-                raise DataError(f"choice {number}: {error}") from error
-        if max(choice.shown) >= n_options:
-            raise DataError(
-                f"choice {number} shows option {max(choice.shown)}, but there are {n_options} options; "
-                f"use indices 0 to {n_options - 1}, or add the option to X"
-            )
-        checked.append(choice)
-    return checked
-
-
-def _renumbered(choice: Choice, number: int, index_map: NDArray[np.int64]) -> Choice:
-    """Return the choice about merged options, or raise `DataError` if merging leaves no consistent choice."""
-    merged = {option: int(index_map[option]) for option in choice.shown}
-    if all(before == after for before, after in merged.items()):
-        return choice
-    first_kept = {merged[option]: option for option in reversed(choice.kept)}
-    for option in choice.rejected:
-        if merged[option] in first_kept:
-            raise DataError(
-                f"choice {number} contradicts itself: options {first_kept[merged[option]]} and {option} are "
-                "identical, but one was kept and the other rejected; keep or reject both, or show only one"
-            )
-    shown = tuple(dict.fromkeys(merged.values()))
-    if len(shown) < 2:
-        raise DataError(
-            f"choice {number} shows only copies of one option: {as_given(choice.shown)} are identical, "
-            "so the choice says nothing; show at least two different options, or leave the choice out"
-        )
-    return Choice(shown, tuple(first_kept))
+        choices = [(list(choice.shown), list(choice.kept), choice.weight) for choice in self.choices]
+        return PlainChoices(self.X.tolist(), choices)

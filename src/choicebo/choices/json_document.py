@@ -5,6 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
+from choicebo.choices import building
+from choicebo.choices.building import ReadChoices
+from choicebo.choices.choice import Choice
+from choicebo.choices.options import in_unit_cube
+from choicebo.choices.problems import Problems
 from choicebo.errors import DataError
 from choicebo.formatting import as_given
 
@@ -17,8 +22,8 @@ class PlainChoices(NamedTuple):
 
     options: list[list[float]]
     """One list of inputs per option: m lists of d numbers."""
-    choices: list[tuple[list[int], list[int]]]
-    """One (shown, kept) pair of option indices per choice."""
+    choices: list[tuple[list[int], list[int], float]]
+    """For each choice the option indices shown and kept, and its weight."""
 
 
 def write_json(plain: PlainChoices) -> str:
@@ -31,17 +36,19 @@ def write_json(plain: PlainChoices) -> str:
         "format": FORMAT,
         "version": VERSION,
         "options": plain.options,
-        "choices": [{"shown": shown, "kept": kept} for shown, kept in plain.choices],
+        "choices": [
+            {"shown": shown, "kept": kept, **({} if weight == 1.0 else {"weight": weight})}
+            for shown, kept, weight in plain.choices
+        ],
     }
     return json.dumps(document, allow_nan=False)
 
 
-def read_json(text: str) -> PlainChoices:
+def read_json(text: str) -> ReadChoices:
     """Read the JSON document, or raise `DataError` saying where it departs from the format.
 
-    >>> plain = PlainChoices([[0.0], [0.5]], [([0, 1], [1])])
-    >>> read_json(write_json(plain)) == plain
-    True
+    >>> read_json(write_json(PlainChoices([[0.0], [0.5]], [([0, 1], [1], 2.0)]))).choices
+    [Choice(shown=(0, 1), kept=(1,), weight=2)]
     """
     document = _json_document(text)
     if document.get("format") != FORMAT:
@@ -54,19 +61,41 @@ def read_json(text: str) -> PlainChoices:
             f'the JSON has "version": {as_given(document.get("version"))}, but only version {VERSION} can be read; '
             "a newer file needs a newer choicebo"
         )
-    options = [_json_option(row, number) for number, row in enumerate(_json_list(document, "options", "the JSON"))]
-    choices = []
-    for number, choice in enumerate(_json_list(document, "choices", "the JSON")):
-        where = f"choices[{number}]"
-        if not isinstance(choice, dict):
-            raise DataError(f'{where} is {as_given(choice)}, but must be an object {{"shown": [...], "kept": [...]}}')
-        choices.append((_json_list(choice, "shown", where), _json_list(choice, "kept", where)))
-    return PlainChoices(options, choices)
+    options = _json_list(document, "options", "the JSON")
+    wrong_options = Problems("option")
+    for number, row in enumerate(options):
+        if type(row) is not list or not set(map(type, row)) <= {float}:
+            try:
+                options[number] = _option(row)
+            except DataError as error:
+                wrong_options.add(number, str(error))
+    wrong_options.check()
+    X = in_unit_cube(options, "X")
+    choices = _json_list(document, "choices", "the JSON")
+    document.clear()
+    wrong_choices = Problems("choice")
+    for number, given in enumerate(choices):
+        if type(given) is not Choice:
+            try:
+                choices[number] = _choice(given)
+            except DataError as error:
+                wrong_choices.add(number, str(error))
+    wrong_choices.check()
+    return ReadChoices(X, building.as_choices(choices, len(X)), range(len(choices)), "choice")
 
 
 def _json_document(text: str) -> dict[str, Any]:
+    known: dict[int, int] = {}
+
+    def as_choice(found: dict[str, Any]) -> Any:
+        """A choice as soon as its object has been read: a dict with its lists needs several times the memory."""
+        if len(found) != 2 or "shown" not in found or "kept" not in found:
+            return found
+        choice = building.quick_choice(found["shown"], found["kept"])
+        return found if choice is None else building.sharing(choice, known)
+
     try:
-        document = json.loads(text)
+        document = json.loads(text, object_hook=as_choice)
     except json.JSONDecodeError as error:
         raise DataError(
             f"malformed JSON at line {error.lineno}, column {error.colno}: {error.msg}; "
@@ -91,13 +120,19 @@ def _json_list(mapping: dict[str, Any], key: str, where: str) -> list[Any]:
     return value
 
 
-def _json_option(row: Any, number: int) -> list[float]:
+def _choice(given: Any) -> Choice:
+    if not isinstance(given, dict):
+        raise DataError(f'{as_given(given)} must be an object {{"shown": [...], "kept": [...]}}')
+    return Choice(_json_list(given, "shown", "it"), _json_list(given, "kept", "it"), given.get("weight", 1.0))
+
+
+def _option(row: Any) -> list[float]:
     if not isinstance(row, list):
-        raise DataError(f"options[{number}] is {as_given(row)}, but must be a list of numbers")
+        raise DataError(f"it is {as_given(row)}, but must be a list of numbers")
     for position, value in enumerate(row):
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise DataError(f"options[{number}][{position}] is {as_given(value)}, but must be a number")
+            raise DataError(f"its input {position} is {as_given(value)}, but must be a number")
     try:
         return [float(value) for value in row]
     except OverflowError as error:
-        raise DataError(f"options[{number}] holds a number too large; inputs lie between 0 and 1") from error
+        raise DataError("it holds a number too large; inputs lie between 0 and 1") from error

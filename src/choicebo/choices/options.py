@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from choicebo.choices.problems import LIMIT
 from choicebo.errors import DataError
 from choicebo.formatting import as_given
 
@@ -14,6 +16,11 @@ Array: TypeAlias = NDArray[np.float64]
 
 ROUNDING = 1e-9
 """How far an input may lie outside the unit cube and still be taken for a rounding error."""
+
+
+OUTSIDE = (
+    "outside the unit cube; scale every input to between 0 and 1, for example with choicebo.choices.unit_scaled(X)"
+)
 
 
 def unit_scaled(X: ArrayLike, bounds: ArrayLike | None = None) -> Array:
@@ -80,24 +87,45 @@ def _matrix(X: ArrayLike, name: str, *, allow_none: bool = False) -> Array:
     if array.shape[1] == 0:
         raise DataError(f"{name} has no columns, shape {array.shape}; {accepted}, with at least one column")
     values = np.array(array, dtype=np.float64, order="C")
-    for row, column in np.argwhere(~np.isfinite(values)):
-        raise DataError(
-            f"{name}[{row}, {column}] is {values[row, column]}, but inputs must be finite numbers; "
-            "fill in or leave out that option"
-        )
+    _refuse(
+        [f"{name}[{row}, {column}] is {values[row, column]}" for row, column in np.argwhere(~np.isfinite(values))],
+        "but inputs must be finite numbers; fill in or leave out that option",
+    )
     return values
 
 
 def in_unit_cube(X: ArrayLike, name: str, *, allow_none: bool = False) -> Array:
     """Return a new (m, d) array in the unit cube, or raise `DataError`."""
     values = _matrix(X, name, allow_none=allow_none)
-    for row, column in np.argwhere((values < -ROUNDING) | (values > 1 + ROUNDING)):
-        raise DataError(
-            f"{name}[{row}, {column}] = {values[row, column]} lies outside the unit cube; "
-            "scale every input to between 0 and 1, for example with choicebo.choices.unit_scaled(X)"
-        )
+    outside = np.argwhere((values < -ROUNDING) | (values > 1 + ROUNDING))
+    _refuse([f"{name}[{row}, {column}] = {values[row, column]}" for row, column in outside], OUTSIDE)
     # Adding zero turns -0.0 into 0.0, so that equal rows have equal bytes.
     return np.clip(values, 0.0, 1.0) + 0.0
+
+
+def stacked(sets: Sequence[ArrayLike], name: str) -> tuple[Array, list[int]]:
+    """Return the options of several sets in one array, (sum of k_i, d), and the size of each set, or raise `DataError`.
+
+    >>> X, lengths = stacked([[[0.1], [0.2]], [[0.3]]], "sets")
+    >>> X.ravel().tolist(), lengths
+    ([0.1, 0.2, 0.3], [2, 1])
+    """
+    arrays = [options for options in sets if isinstance(options, np.ndarray) and options.ndim == 2 and len(options)]
+    if len(arrays) == len(sets) and len({(array.dtype, array.shape[1]) for array in arrays}) == 1:
+        together = np.concatenate(arrays)  # alike, so that they can be checked together, in a fraction of the time
+        if together.dtype.kind == "f" and together.shape[1] and np.all((together >= 0.0) & (together <= 1.0)):
+            return in_unit_cube(together, name), [len(array) for array in arrays]
+    checked = [in_unit_cube(options, f"{name}[{number}]") for number, options in enumerate(sets)]
+    for number, array in enumerate(checked):
+        require_dim(array, checked[0].shape[1], f"{name}[{number}]", f"{name}[0]")
+    return np.concatenate(checked), [len(array) for array in checked]
+
+
+def _refuse(cells: Sequence[str], problem: str) -> None:
+    """Raise `DataError` if there are wrong cells, and name the first ones."""
+    if cells:
+        more = f" and {len(cells) - LIMIT:,} more" if len(cells) > LIMIT else ""
+        raise DataError(f"{', '.join(cells[:LIMIT])}{more}, {problem}")
 
 
 def require_dim(array: Array, dim: int, name: str, other: str) -> None:

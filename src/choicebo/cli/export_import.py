@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import enum
-import json as json_format
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from choicebo.choices import files
 from choicebo.cli import arguments
 from choicebo.cli.waiting import waiting
-from choicebo.errors import DataError, InvalidInputError
+from choicebo.errors import InvalidInputError
 from choicebo.formatting import counted, printable
 from choicebo.presentation import output
 
@@ -36,8 +37,13 @@ class Kind(enum.StrEnum):
     """What can be imported."""
 
     study = "study"
-    pairs = "pairs"
     choices = "choices"
+    pairs = "pairs"
+    best = "best"
+    best_worst = "best-worst"
+    rankings = "rankings"
+    ratings = "ratings"
+    approvals = "approvals"
 
 
 def export(
@@ -92,27 +98,41 @@ def import_(
         str | None, typer.Option("--name", "-n", help="The study to add to; for a whole study, the name to give it.")
     ] = None,
     rater: arguments.Rater = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option("--column", "-c", metavar="ROLE=NAME", help="A column that is called otherwise; may be repeated."),
+    ] = None,
     json: arguments.Json = False,
 ) -> None:
-    """Bring in a whole study, or choices made elsewhere.
+    """Bring in a whole study, or answers given elsewhere.
 
-    A bad row is named, and then nothing is imported.
+    Wrong rows are named with their lines, and then nothing is imported.
 
     \b
-      study     JSON of "choicebo export": becomes a study in the database, which is made if need be
-      pairs     CSV of comparisons: the columns winner and loser hold catalogue keys; without a catalogue,
-                winner.NAME and loser.NAME for every parameter NAME
-      choices   ChoiceData as JSON or CSV, with options in the unit cube
+      study       JSON of "choicebo export": becomes a study in the database, which is made if need be
+      choices     CSV with a row for each option shown: choice, kept, and the option; or ChoiceData as JSON or CSV
+      pairs       CSV of comparisons: winner, loser, and undecided (1 or 0) if there are such
+      best        CSV with a row for each option shown: choice, best (1 or 0), and the option
+      best-worst  the same with best and worst
+      rankings    the same with rank: 1 is best, and empty where only the first few were ranked
+      ratings     CSV with sitting, rating, and the option; larger is better
+      approvals   CSV with approved (1, 0 or empty), and the option, compared with the baseline of the study
+
+    \b
+    An option is given by a column for each parameter or, in a catalogue, by its key in the column "option". In pairs these are
+    winner.NAME and loser.NAME, or keys. A row may also be a whole answer: option1, option2, ... with kept, best or worst.
 
     \b
     Examples:
       choicebo import copy.db bread.json
       choicebo import menu.db comparisons.csv --rater ann
+      choicebo import menu.db survey.csv --as rankings --column choice=question_id
     """
     from choicebo.study import Study
 
     found = kind or _guess(file)
-    with waiting(f"Importing {file.name}", model=False):
+    columns = _columns(column or [])
+    with waiting(f"Importing {file.name}", model=False) as progress:
         if found is Kind.study:
             if rater is not None:
                 raise typer.BadParameter("a whole study brings its own raters", param_hint="--rater")
@@ -120,8 +140,11 @@ def import_(
                 count, called = opened.n_answers, opened.name
         else:
             with Study.open(study, name) as opened:
-                read = opened.import_pairs if found is Kind.pairs else opened.import_choices
-                count, called = read(file, rater=rater), opened.name
+                if found is Kind.choices:
+                    count = opened.import_choices(file, rater=rater, columns=columns, progress=progress)
+                else:
+                    count = opened.import_table(file, found.value, rater=rater, columns=columns, progress=progress)
+                called = opened.name
     if json:
         output.print_json({"study": called, "imported": found.value, "count": count})
     else:
@@ -148,17 +171,24 @@ def _text(study: Study, what: What) -> str:
     return study.export_csv(what.value)  # type: ignore[arg-type]
 
 
+def _columns(given: list[str]) -> dict[str, str]:
+    """The columns that are called otherwise, by their role."""
+    pairs = [text.partition("=") for text in given]
+    for (role, equals, name), text in zip(pairs, given, strict=True):
+        if not (role and equals and name):
+            raise typer.BadParameter(f"{text!r} is not ROLE=NAME, such as choice=question_id", param_hint="--column")
+    return {role.strip(): name.strip() for role, _, name in pairs}
+
+
 def _guess(path: Path) -> Kind:
-    """What a file holds, by its content."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        raise DataError(f"{path} is not UTF-8 text: give a JSON or CSV file.") from None
-    if text.lstrip().startswith("{"):
-        try:
-            document = json_format.loads(text)
-        except ValueError as error:
-            raise DataError(f"{path} is not JSON: {error}.") from None
-        return Kind.study if document.get("format") == "choicebo-study" else Kind.choices
-    header = [cell.strip().strip('"') for cell in text.partition("\n")[0].split(",")]
-    return Kind.pairs if any(cell.startswith(("winner", "loser")) for cell in header) else Kind.choices
+    """What a file holds, by how it begins."""
+    beginning = files.read_beginning(path)
+    if beginning.lstrip().startswith("{"):
+        return Kind.study if re.search(r'"format"\s*:\s*"choicebo-study"', beginning) else Kind.choices
+    header = {cell.strip().strip('"') for cell in re.split("[,;\t]", beginning.partition("\n")[0])}
+    if any(cell.startswith(("winner", "loser")) for cell in header):
+        return Kind.pairs
+    by_column = {"rank": Kind.rankings, "rank1": Kind.rankings, "worst": Kind.best_worst, "best": Kind.best}
+    by_column |= {"rating": Kind.ratings, "approved": Kind.approvals}
+    ranked = any(cell.startswith("rank1.") for cell in header)
+    return Kind.rankings if ranked else next((by_column[name] for name in by_column if name in header), Kind.choices)

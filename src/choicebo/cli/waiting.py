@@ -50,8 +50,9 @@ def waiting(what: str, *, model: bool = True) -> Iterator[Report]:
         timer.daemon = True
         timer.start()
         try:
+            # Never quite complete: what is complete no longer moves, and another stage may follow.
             yield lambda stage, fraction: bar.update(
-                task, description=f"{what}: {stage}", total=1.0, completed=fraction
+                task, description=f"{what}: {stage}", total=1.0, completed=min(fraction, 0.999)
             )
         finally:
             timer.cancel()

@@ -59,6 +59,26 @@ class Event:
         return self.kind in ("answer", "correction", "skip", "addition")
 
 
+class OptionKeys:
+    """Keys of options that come again and again as the same object: each is computed once.
+
+    >>> keys, rye = OptionKeys(), {"flour": "rye"}
+    >>> keys(rye) == keys(rye) == option_key(rye)
+    True
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Mapping[str, Any], str]] = {}
+
+    def __call__(self, option: Mapping[str, Any]) -> str:
+        """As :func:`option_key`."""
+        found = self._known.get(id(option))
+        if found is None:
+            # The option is held, so that no other object gets its identity.
+            found = self._known[id(option)] = option, option_key(option)
+        return found[1]
+
+
 def option_key(option: Mapping[str, Any]) -> str:
     """Tells options apart: 1 and 1.0 differ, the order of the names does not matter."""
     text = json.dumps(option, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Literal
 
 import choicebo
-from choicebo.choices import ChoiceData
+from choicebo.choices import ChoiceData, readings
 from choicebo.choices.positions import kept_positions
 from choicebo.errors import AlreadyAnsweredError, DataError, StudyError
 from choicebo.formatting import as_given
-from choicebo.history.events import Event, option_key
+from choicebo.history.events import Event, OptionKeys
 from choicebo.history.question import Question
 from choicebo.history.state import QuestionHistory, State
 from choicebo.space import Option, Searchable
@@ -43,6 +43,48 @@ def choice_made_elsewhere(space: Searchable, shown: Sequence[Any], kept: Iterabl
     # Refuses an option that was kept and rejected at once.
     ChoiceData.from_sets([space.encode(options)], [positions])
     return options, positions
+
+
+def answer_made_elsewhere(
+    space: Searchable,
+    shown: Sequence[Any],
+    kept: Iterable[Any] | None = None,
+    *,
+    best: Any = None,
+    worst: Any = None,
+    ranking: Iterable[Any] | None = None,
+) -> list[Added]:
+    """An answer of any kind among options of a space, as the choices that it is read as.
+
+    Args:
+        space: What the options belong to.
+        shown: The options.
+        kept: The positions kept.
+        best: The position of the best option instead, also together with ``worst``.
+        worst: The position of the worst option.
+        ranking: Positions instead, best first; a list in the place of a position is a tie.
+    """
+    given = [name for name, value in (("kept", kept), ("best", best), ("ranking", ranking)) if value is not None]
+    if len(given) != 1 or (worst is not None and best is None):
+        told = " and ".join(given) if given else "nothing"
+        raise DataError(f"{told} was given: give kept, or best, or best and worst, or ranking.")
+    if kept is not None:
+        return [choice_made_elsewhere(space, shown, kept)]
+    # Refuses what is no list of options; which of them are kept does not matter for that.
+    options, _ = choice_made_elsewhere(space, shown, range(len(shown)) if isinstance(shown, Sequence) else [0])
+    positions = range(len(options))
+    if ranking is not None:
+        found = readings.ranking(readings.places_of(ranking), positions)
+    else:
+        (top,) = kept_positions([best], len(options), "best")
+        found = [readings.best(positions, top)]
+        if worst is not None:
+            (bottom,) = kept_positions([worst], len(options), "worst")
+            found = readings.best_worst(positions, top, bottom)
+    return [
+        choice_made_elsewhere(space, [options[at] for at in among], [among.index(at) for at in chosen])
+        for among, chosen in found
+    ]
 
 
 def ask(state: State, question: Question, rater: str, at: datetime | None, known_until: int, seed: int) -> Event:
@@ -149,15 +191,20 @@ def amend_all(
     ]
 
 
-def add(state: State, choices: Sequence[Added], rater: str, at: datetime | None) -> list[Event]:
+def add(state: State, choices: Iterable[Added], rater: str, at: datetime | None) -> list[Event]:
     """Choices made elsewhere, together; undo takes them back together."""
-    first = state.position + 1
-    seen = {option_key(option) for event in state.events.values() for option in event.options}
-    events = []
+    return list(additions(state, choices, rater, at))
+
+
+def additions(
+    state: State, choices: Iterable[Added], rater: str, at: datetime | None, key: OptionKeys | None = None
+) -> Iterator[Event]:
+    """The same one by one, for more choices than should be in memory at once; the state may follow meanwhile."""
+    first, key = state.position + 1, key or OptionKeys()
+    seen = {key(option) for event in state.events.values() for option in event.options}
     for number, (options, kept) in enumerate(choices):
-        keys = [option_key(option) for option in options]
-        new = tuple(key not in seen for key in keys)
+        keys = [key(option) for option in options]
+        new = tuple([each not in seen for each in keys])
         seen.update(keys)
         target = first if number else None
-        events.append(Event(first + number, "addition", rater, at, target, kept, added=tuple(options), added_new=new))
-    return events
+        yield Event(first + number, "addition", rater, at, target, kept, added=tuple(options), added_new=new)

@@ -31,7 +31,7 @@ _BLOCK = 2**23
 class Catalogue:
     """A list of rows with a key each; the columns that are not key, label or image are features.
 
-    Rows come as dicts, a CSV path or a pandas data frame. Numbers are scaled from their least to their
+    Rows come as dicts, a CSV path or a data frame of pandas or polars. Numbers are scaled from their least to their
     greatest value, texts and bools become one-hot columns. Two rows with the same features are two options at
     the same cube point; ``decode`` gives the first of them.
 
@@ -133,7 +133,7 @@ class Catalogue:
         """
         if not isinstance(text, str):
             raise SpaceError(f"The key is {as_given(text)}: give it as text.")
-        return self.validate(next((key for key in self.keys if str(key) == text), text))
+        return self.validate(self._written.get(text, text))
 
     def contains(self, option: Mapping[str, object] | Key) -> bool:
         """Whether there is such a row."""
@@ -265,6 +265,10 @@ class Catalogue:
     def _used(self) -> tuple[str, ...]:
         """The columns that are features."""
         return tuple(dict.fromkeys(column.parameter for column in self.columns))
+
+    @cached_property
+    def _written(self) -> dict[str, Key]:
+        return {str(key): key for key in reversed(self.keys)}
 
     @cached_property
     def _number(self) -> dict[Key, int]:

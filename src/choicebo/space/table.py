@@ -46,7 +46,7 @@ class Table:
 
 
 def read_table(source: object) -> Table:
-    """The table of a CSV or Excel path, a pandas data frame or a list of dicts.
+    """The table of a CSV or Excel path, a data frame or a list of dicts.
 
     >>> read_table([{"sku": "a", "price": 1}, {"sku": "b"}]).rows[1]
     {'sku': 'b', 'price': None}
@@ -55,12 +55,32 @@ def read_table(source: object) -> Table:
         return source
     if isinstance(source, (str, Path)):
         return read_file(Path(source))
-    # Only a caller who has loaded pandas can hand over its frame, so there is no need to load it here.
-    if type(source).__module__.partition(".")[0] == "pandas" and hasattr(source, "to_dict"):
-        return _from_dicts(source.to_dict("records"))
+    records = _frame_records(source)
+    if records is not None:
+        return _from_dicts(records)
     if isinstance(source, Iterable) and not isinstance(source, (bytes, Mapping)):
         return _from_dicts(source)
     raise SpaceError(f"The rows are {as_given(source)}: give a list of dicts, the path of a table or a data frame.")
+
+
+def _frame_records(source: Any) -> Iterable[Any] | None:
+    """The rows of a data frame as dicts; None for anything else.
+
+    Frames are known by what they can do: only a caller who has loaded pandas, polars or pyarrow can hand over one of theirs, so
+    there is no need to load it here.
+    """
+    if hasattr(source, "collect_schema") and hasattr(source, "collect"):  # a lazy frame of polars
+        source = source.collect()
+    if hasattr(source, "iter_rows") and hasattr(source, "columns"):  # polars
+        rows: Iterable[Any] = source.iter_rows(named=True)
+        return rows
+    if hasattr(source, "to_pylist") and hasattr(source, "column_names"):  # pyarrow
+        rows = source.to_pylist()
+        return rows
+    if hasattr(source, "iloc") and hasattr(source, "columns"):  # pandas
+        rows = source.to_dict("records")
+        return rows
+    return None
 
 
 def read_file(path: Path) -> Table:

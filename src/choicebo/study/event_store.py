@@ -8,22 +8,25 @@ transaction in which nobody else writes to the study.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from typing import Any
 
 import sqlalchemy as sa
 
 from choicebo.errors import StorageError, StudyArchivedError, StudyError, StudyNotFoundError
 from choicebo.history import OWNER, Event, Question, State, Steering
-from choicebo.history.events import option_key
+from choicebo.history.events import OptionKeys
 from choicebo.space import Option
 from choicebo.study import checksum, definition, raters
 from choicebo.study.checksum import Chain, DamageError
 from choicebo.study.definition import StudyDefinition
 from choicebo.study.storage import Storage
 from choicebo.study.tables import ChecksumRow, LogRow, OptionRow, QuestionRow, RaterRow, ShownRow, StudyRow
+
+_BATCH = 1000
 
 
 class EventStore:
@@ -184,12 +187,24 @@ class Writer:
 
     def append(self, *events: Event) -> None:
         """Store events that follow the state, and apply them to it."""
-        for rater in {event.rater for event in events if event.kind not in ("retraction", "restoration")}:
-            self._check_may_answer(rater)
-        self.has_written = True
-        append(self.connection, self._study_id, events, self._chain)
-        for event in events:
-            self.state.apply(event)
+        self.extend(events)
+
+    def extend(self, events: Iterable[Event], stored: Callable[[int], object] = lambda count: None) -> int:
+        """The same for any number of events, which may be made while they are stored; how many.
+
+        ``stored`` is called now and then with the number of events stored so far.
+        """
+        appender, count = Appender(self.connection, self._study_id, self._chain), 0
+        for batch in _batches(events):
+            for rater in {event.rater for event in batch if event.kind not in ("retraction", "restoration")}:
+                self._check_may_answer(rater)
+            self.has_written = True
+            appender.append(batch)
+            for event in batch:
+                self.state.apply(event)
+            count += len(batch)
+            stored(count)
+        return count
 
 
 def now() -> datetime:
@@ -256,74 +271,91 @@ def _event(row: sa.Row[Any], asked: sa.Row[Any] | None, shown: Sequence[tuple[Op
     )
 
 
-def append(connection: sa.Connection, study_id: int, events: Sequence[Event], chain: Chain) -> None:
+def append(connection: sa.Connection, study_id: int, events: Iterable[Event], chain: Chain) -> None:
     """Store events at their positions, after those of the chain; the caller holds the lock of the study."""
-    if not events:
-        return
-    rater_ids = {
-        row.name: row.id
-        for row in connection.execute(sa.select(RaterRow.id, RaterRow.name).where(RaterRow.study_id == study_id))
-    }
-    option_ids = _option_ids(connection, study_id, [option for event in events for option in event.options])
-    log = [
-        {
-            "study_id": study_id,
-            "position": event.position,
-            "kind": event.kind,
-            "rater_id": rater_ids[raters.resolve(event.rater, rater_ids)],
-            "at": event.at,
-            "target": event.target,
-            "kept": None if event.kept is None else list(event.kept),
-            "seconds": event.seconds,
-        }
-        for event in events
-    ]
-    questions = [
-        {
-            "study_id": study_id,
-            "position": event.position,
-            "number": event.question.id,
-            "reason": event.question.reason,
-            "strategy": event.question.strategy,
-            "latent_dim": event.question.latent_dim,
-            "latent_dim_history": list(event.question.looks),
-            "model_version": event.question.model_version,
-            "seed": event.question.seed,
-            "known_until": event.question.known_until,
-            "wishes": event.question.wishes.to_dict() or None,
-        }
-        for event in events
-        if event.question is not None
-    ]
-    shown = [
-        {
-            "study_id": study_id,
-            "position": event.position,
-            "place": place,
-            "option_id": option_ids[option_key(option)],
-            "is_new": is_new,
-        }
-        for event in events
-        for place, (option, is_new) in enumerate(zip(event.options, event.new, strict=True))
-    ]
-    for table, rows in ((LogRow, log), (QuestionRow, questions), (ShownRow, shown)):
-        if rows:
-            connection.execute(sa.insert(table), rows)
-    for event in events:
-        chain.add(event)
-    checksum.store(connection, study_id, events[-1].position, chain)
+    appender = Appender(connection, study_id, chain)
+    for batch in _batches(events):
+        appender.append(batch)
 
 
-def _option_ids(connection: sa.Connection, study_id: int, options: Sequence[Option]) -> dict[str, int]:
-    """The id of each option by its key; options not known yet are stored."""
-    wanted = {option_key(option): option for option in options}
-    known = _known(connection, study_id, list(wanted))
-    missing = [key for key in wanted if key not in known]
-    if missing:
-        rows = [{"study_id": study_id, "fingerprint": key, "option": wanted[key]} for key in missing]
-        connection.execute(sa.insert(OptionRow), rows)
-        known.update(_known(connection, study_id, missing))
-    return known
+class Appender:
+    """Stores events in a transaction, and remembers what it has found out about raters and options."""
+
+    def __init__(self, connection: sa.Connection, study_id: int, chain: Chain) -> None:
+        self._connection, self._study_id, self._chain = connection, study_id, chain
+        self._key = OptionKeys()
+        self._option_ids: dict[str, int] = {}
+        rows = connection.execute(sa.select(RaterRow.id, RaterRow.name).where(RaterRow.study_id == study_id))
+        self._rater_ids = {row.name: row.id for row in rows}
+
+    def append(self, events: Sequence[Event]) -> None:
+        """Store some events; there is at least one."""
+        self._learn_options([option for event in events for option in event.options])
+        study_id, rater_ids, option_ids = self._study_id, self._rater_ids, self._option_ids
+        log = [
+            {
+                "study_id": study_id,
+                "position": event.position,
+                "kind": event.kind,
+                "rater_id": rater_ids[raters.resolve(event.rater, rater_ids)],
+                "at": event.at,
+                "target": event.target,
+                "kept": None if event.kept is None else list(event.kept),
+                "seconds": event.seconds,
+            }
+            for event in events
+        ]
+        questions = [
+            {
+                "study_id": study_id,
+                "position": event.position,
+                "number": event.question.id,
+                "reason": event.question.reason,
+                "strategy": event.question.strategy,
+                "latent_dim": event.question.latent_dim,
+                "latent_dim_history": list(event.question.looks),
+                "model_version": event.question.model_version,
+                "seed": event.question.seed,
+                "known_until": event.question.known_until,
+                "wishes": event.question.wishes.to_dict() or None,
+            }
+            for event in events
+            if event.question is not None
+        ]
+        shown = [
+            {
+                "study_id": study_id,
+                "position": event.position,
+                "place": place,
+                "option_id": option_ids[self._key(option)],
+                "is_new": is_new,
+            }
+            for event in events
+            for place, (option, is_new) in enumerate(zip(event.options, event.new, strict=True))
+        ]
+        for table, rows in ((LogRow, log), (QuestionRow, questions), (ShownRow, shown)):
+            if rows:
+                self._connection.execute(sa.insert(table), rows)
+        for event in events:
+            self._chain.add(event)
+        checksum.store(self._connection, study_id, events[-1].position, self._chain)
+
+    def _learn_options(self, options: Iterable[Option]) -> None:
+        """Find the id of each option; options not known yet are stored."""
+        wanted = {key: option for option in options if (key := self._key(option)) not in self._option_ids}
+        self._option_ids.update(_known(self._connection, self._study_id, list(wanted)))
+        missing = [key for key in wanted if key not in self._option_ids]
+        if missing:
+            rows = [{"study_id": self._study_id, "fingerprint": key, "option": wanted[key]} for key in missing]
+            self._connection.execute(sa.insert(OptionRow), rows)
+            self._option_ids.update(_known(self._connection, self._study_id, missing))
+
+
+def _batches(events: Iterable[Event]) -> Iterator[list[Event]]:
+    """A thousand events at a time: the rows of all of them need not be in memory together."""
+    coming = iter(events)
+    while batch := list(islice(coming, _BATCH)):
+        yield batch
 
 
 def _known(connection: sa.Connection, study_id: int, keys: Sequence[str]) -> dict[str, int]:

@@ -30,6 +30,8 @@ from choicebo.study.tables import Base, LogRow, RaterRow, StudyRow
 
 if TYPE_CHECKING:
     from choicebo.choices import ChoiceData
+    from choicebo.choices.building import ReadChoices
+    from choicebo.choices.tables import Progress
     from choicebo.model.engines.base import ProgressCallback
     from choicebo.model.posterior import Posterior
     from choicebo.optimizer import ChoiceOptimizer, ParetoOption
@@ -552,16 +554,43 @@ class Study:
             if event is not None:
                 writer.append(event)
 
-    def add(self, shown: Sequence[Any], kept: Iterable[int], *, rater: str | None = None) -> Answer:
-        """A choice made elsewhere: ``kept`` are positions in ``shown``."""
-        return self._add([rules.choice_made_elsewhere(self.space, shown, kept)], rater)[0]
+    def add(
+        self,
+        shown: Sequence[Any],
+        kept: Iterable[int] | None = None,
+        *,
+        best: int | None = None,
+        worst: int | None = None,
+        ranking: Iterable[Any] | None = None,
+        rater: str | None = None,
+    ) -> Answer:
+        """An answer given elsewhere; the first addition to the history, if it is read as several choices.
 
-    def _add(self, choices: Sequence[rules.Added], rater: str | None) -> tuple[Answer, ...]:
+        Those are added together, and :meth:`undo` takes them back together. How a ranking, or a best and a worst option, is read
+        is told by `ChoiceData.from_rankings` and `ChoiceData.from_best_worst`.
+
+        Args:
+            shown: The options.
+            kept: The positions in ``shown`` of those kept.
+            best: The position of the best one instead.
+            worst: Beside ``best``, the position of the worst one.
+            ranking: Positions instead, best first, all or the first few; a list in the place of a position is a tie.
+            rater: Whose answer it is; None: the owner's.
+        """
+        choices = rules.answer_made_elsewhere(self.space, shown, kept, best=best, worst=worst, ranking=ranking)
         name = self._events.rater(rater)
         with self._events.writing() as writer:
             events = rules.add(writer.state, choices, name, now())
             writer.append(*events)
-            return tuple(writer.state.answer(event) for event in events)
+            return writer.state.answer(events[0])
+
+    def _import(self, read: ReadChoices, rater: str | None, progress: Progress | None) -> int:
+        """Store choices that were read from somewhere: all in one transaction, or none."""
+        choices = transfer.added(transfer.checked(read))
+        name, total = self._events.rater(rater), len(read.choices)
+        with self._events.writing() as writer:
+            events = rules.additions(writer.state, choices, name, now())
+            return writer.extend(events, lambda count: progress and progress("storing", count / total))
 
     # ---- what happened
 
@@ -851,13 +880,73 @@ class Study:
         """
         return transfer.written(transfer.csv_table(self, table, rater), path)
 
-    def import_pairs(self, source: str | Path | Iterable[tuple[Any, Any]], *, rater: str | None = None) -> int:
-        """Comparisons made elsewhere, as (winner, loser); how many. A bad one is named, and then none is imported."""
-        return len(self._add(transfer.read_pairs(self.space, source), rater))
+    def import_pairs(
+        self,
+        source: str | Path | Iterable[tuple[Any, Any]] | Any,
+        *,
+        rater: str | None = None,
+        columns: Mapping[str, str] | None = None,
+        progress: Progress | None = None,
+    ) -> int:
+        """Comparisons made elsewhere, as (winner, loser) or as a table; how many. Bad ones are named, and then none is imported.
 
-    def import_choices(self, data: ChoiceData | str | Path, *, rater: str | None = None) -> int:
-        """Choices made elsewhere among points of the unit cube; how many."""
-        return len(self._add(transfer.read_choices(self.space, data), rater))
+        Args:
+            source: Pairs of options, or a table as for :meth:`import_table`.
+            rater: Whose answers they are; None: the owner's.
+            columns: Columns that are called otherwise than winner, loser and undecided.
+            progress: Called as ``progress(stage, fraction)`` while much is read and stored.
+        """
+        return self._import(
+            transfer.read_pairs(self.space, source, columns=columns, progress=progress), rater, progress
+        )
+
+    def import_choices(
+        self,
+        data: ChoiceData | str | Path | Any,
+        *,
+        rater: str | None = None,
+        columns: Mapping[str, str] | None = None,
+        progress: Progress | None = None,
+    ) -> int:
+        """Choices made elsewhere; how many.
+
+        Args:
+            data: Choices among points of the unit cube, as `ChoiceData` or a file of it; or a table of choices among options of
+                this study, as for :meth:`import_table`.
+            rater: Whose answers they are; None: the owner's.
+            columns: Columns of a table that are called otherwise than choice, option and kept.
+            progress: Called as ``progress(stage, fraction)`` while much is read and stored.
+        """
+        return self._import(
+            transfer.read_choices(self.space, data, columns=columns, progress=progress), rater, progress
+        )
+
+    def import_table(
+        self,
+        table: Any,
+        kind: str = "choices",
+        *,
+        columns: Mapping[str, str] | None = None,
+        options: Any = None,
+        rater: str | None = None,
+        progress: Progress | None = None,
+    ) -> int:
+        """Answers of any kind from a table; as how many choices they were read. Wrong rows are named, and then none is imported.
+
+        Args:
+            table: A data frame, a list of dicts, or the path or text of a CSV table, with the columns that
+                `ChoiceData.from_frame` describes. Options are given by their parameters or, in a catalogue, by their key.
+            kind: ``choices``, ``best``, ``best_worst``, ``rankings``, ``pairs``, ``ratings`` or ``approvals``, which compare with
+                the baseline of the study.
+            columns: Columns that are called otherwise, as ``{"choice": "question_id"}``.
+            options: A table of the options, if the answers name them by a key and this is no study of a catalogue.
+            rater: Whose answers they are; None: the owner's.
+            progress: Called as ``progress(stage, fraction)`` while much is read and stored.
+        """
+        read = transfer.read_table(
+            self.space, table, kind, columns=columns, options=options, baseline=self.baseline, progress=progress
+        )
+        return self._import(read, rater, progress)
 
     # ---- inside
 

@@ -5,26 +5,31 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from choicebo.choices import ROUNDING, ChoiceData, files
+from choicebo.choices import ROUNDING, Choice, ChoiceData, files, frames
+from choicebo.choices.building import ReadChoices, merged
+from choicebo.choices.files import FileError
 from choicebo.choices.positions import items
+from choicebo.choices.problems import Problems
+from choicebo.choices.tables import Progress
 from choicebo.errors import ChoiceboError, DataError, StudyError
 from choicebo.formatting import as_given
-from choicebo.history.rules import choice_made_elsewhere
+from choicebo.history.rules import Added
 from choicebo.space import Catalogue, Option, Space
+from choicebo.space.points import distinct
 from choicebo.study.option_counts import count_options
 
 if TYPE_CHECKING:
     from choicebo.study.study import Study
 
-Choices = list[tuple[Sequence[Option], tuple[int, ...]]]
 TABLES = ("options", "answers", "pareto", "probabilities")
-_SIDES = ("winner", "loser")
+_NOTHING = "Nothing was imported."
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 """How a cell begins that a spreadsheet would compute, or one that was protected from it."""
 _NUMBER = re.compile(r"[+-]?\d+([.,]\d*)?([eE][+-]?\d+)?")
@@ -32,7 +37,7 @@ _NUMBER = re.compile(r"[+-]?\d+([.,]\d*)?([eE][+-]?\d+)?")
 
 def text_of(source: str | Path) -> str:
     """The text itself, or that of the file which a path names."""
-    if isinstance(source, Path) or (isinstance(source, str) and "\n" not in source and not source.startswith("{")):
+    if _is_path(source):
         return files.read_text(source)
     if not isinstance(source, str):
         raise DataError(f"{as_given(source)} is no text and no path of a file.")
@@ -46,52 +51,107 @@ def written(text: str, path: str | Path | None) -> str:
     return text
 
 
-def read_pairs(space: Space | Catalogue, source: str | Path | Iterable[tuple[Any, Any]]) -> Choices:
-    """Comparisons as choices among two; the error for a bad one names its line or number."""
-    if isinstance(source, (str, Path)):
-        numbered = _csv_pairs(space, text_of(source))
-    else:
-        numbered = [(f"Pair {number}", pair) for number, pair in enumerate(items(source, "pairs", "a list of pairs"))]
-    found: Choices = []
-    for place, pair in numbered:
+def read_table(
+    space: Space | Catalogue,
+    source: Any,
+    kind: str,
+    *,
+    columns: Mapping[str, str] | None = None,
+    options: Any = None,
+    baseline: Option | None = None,
+    progress: Progress | None = None,
+) -> ReadChoices:
+    """The answers in a table as choices among options of a space; the error for wrong rows names their lines."""
+    if baseline is not None and isinstance(space, Catalogue):
+        baseline = baseline[space.key]
+    with _nothing_imported():
+        return frames.read_frame(
+            source,
+            kind,
+            columns=columns,
+            options=options,
+            space=space,
+            baseline=baseline,
+            conclusion=_NOTHING,
+            progress=progress,
+        )
+
+
+def read_pairs(
+    space: Space | Catalogue, source: Any, *, columns: Mapping[str, str] | None = None, progress: Progress | None = None
+) -> ReadChoices:
+    """Comparisons as choices among two: a table with winners and losers, or a list of pairs."""
+    if isinstance(source, (str, Path)) or hasattr(source, "columns") or hasattr(source, "column_names"):
+        return read_table(space, source, "pairs", columns=columns, progress=progress)
+    given = items(source, "pairs", "a list of pairs")
+    if given and all(isinstance(pair, Mapping) for pair in given):
+        return read_table(space, given, "pairs", columns=columns, progress=progress)
+    if not given:
+        raise DataError("There are no pairs to import.")
+    problems = Problems("Pair", _NOTHING)
+    found: list[Option] = []
+    for number, pair in enumerate(given):
         try:
             winner, loser = pair
         except (TypeError, ValueError):
-            raise DataError(f"{place}: {as_given(pair)} is not a pair (winner, loser). Nothing was imported.") from None
+            problems.add(number, f"{as_given(pair)} is not a pair (winner, loser).")
+            continue
         try:
-            found.append(choice_made_elsewhere(space, [winner, loser], [0]))
+            found += [space.validate(winner), space.validate(loser)]
         except ChoiceboError as error:
-            raise DataError(f"{place}: {error} Nothing was imported.") from None
-    if not found:
-        raise DataError("There are no pairs to import.")
-    return found
+            problems.add(number, str(error))
+    problems.check()
+    choices = [Choice((at, at + 1), (at,)) for at in range(0, len(found), 2)]
+    return ReadChoices(space.encode(found), choices, range(len(choices)), "Pair", found)
 
 
-def read_choices(space: Space | Catalogue, data: ChoiceData | str | Path) -> Choices:
-    """Choices among points of the unit cube as choices among options."""
+def read_choices(
+    space: Space | Catalogue, data: Any, *, columns: Mapping[str, str] | None = None, progress: Progress | None = None
+) -> ReadChoices:
+    """Choices among points of the unit cube, or a table of choices among options of the space, as choices among options."""
     if not isinstance(data, ChoiceData):
-        text = text_of(data)
-        data = ChoiceData.from_json(text) if text.lstrip().startswith("{") else ChoiceData.from_csv(text)
+        if not _is_of_cube(space, data):
+            return read_table(space, data, "choices", columns=columns, progress=progress)
+        with _nothing_imported():
+            data = _choice_data(data, progress)
     if data.dim != space.dim:
         raise DataError(f"The choices have {data.dim} inputs, but the options of this study have {space.dim}.")
     if not data.choices:
         raise DataError("There are no choices to import.")
     options = space.decode(data.X)
-    moved = np.abs(space.encode(options) - data.X).max(axis=1)
-    found: Choices = []
-    for number, choice in enumerate(data.choices):
-        astray = [row for row in choice.shown if moved[row] > max(ROUNDING, 1e-6)]
-        if astray:
-            raise DataError(
-                f"Choice {number}: its option {astray[0]} at {data.X[astray[0]].tolist()} is none of this study's options. "
-                "Nothing was imported."
+    astray = np.abs(space.encode(options) - data.X).max(axis=1) > max(ROUNDING, 1e-6)
+    problems = Problems("Choice", _NOTHING)
+    if astray.any():
+        for number, choice in enumerate(data.choices):
+            wrong = [row for row in choice.shown if astray[row]]
+            if wrong:
+                at = data.X[wrong[0]].tolist()
+                problems.add(number, f"its option {wrong[0]} at {at} is none of this study's options.")
+    problems.check()
+    return ReadChoices(space.encode(options), data.choices, range(len(data.choices)), "Choice", options)
+
+
+def checked(read: ReadChoices) -> ReadChoices:
+    """The same, if a study can hold it: answers without weights, and no option both kept and rejected under two names."""
+    problems = Problems(read.word, _NOTHING)
+    for number, choice in zip(read.numbers, read.choices, strict=True):
+        if choice.weight != 1.0:
+            problems.add(
+                number, f"its weight is {choice.weight:g}; answers of a study have none: leave out the weights."
             )
-        kept = [choice.shown.index(row) for row in choice.kept]
-        try:
-            found.append(choice_made_elsewhere(space, [options[row] for row in choice.shown], kept))
-        except ChoiceboError as error:
-            raise DataError(f"Choice {number}: {error} Nothing was imported.") from None
-    return found
+    problems.check()
+    merged(read.choices, distinct(read.X)[1], problems, read.numbers)
+    problems.check()
+    return read
+
+
+def added(read: ReadChoices) -> Iterator[Added]:
+    """The choices as a history takes them."""
+    assert read.options is not None
+    for choice in read.choices:
+        kept = set(choice.kept)
+        positions = tuple([place for place, option in enumerate(choice.shown) if option in kept])
+        yield [read.options[option] for option in choice.shown], positions
 
 
 def csv_table(study: Study, table: str, rater: str | None = None) -> str:
@@ -152,52 +212,42 @@ def _cell(value: Any) -> Any:
     return "" if value is None else value
 
 
-def _text(cell: str) -> str:
-    """What :func:`_cell` was given.
-
-    >>> _text("'=1+1"), _text("'rye'")
-    ('=1+1', "'rye'")
-    """
-    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
-
-
-def _csv_pairs(space: Space | Catalogue, text: str) -> list[tuple[str, tuple[Any, Any]]]:
-    reader = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
-    found: list[tuple[str, tuple[Any, Any]]] = []
+@contextmanager
+def _nothing_imported() -> Iterator[None]:
+    """Let errors say that nothing was imported; one that names a file which cannot be read need not."""
     try:
-        header = [cell.strip() for cell in next(reader, [])]
-        _check_header(space, header)
-        for cells in reader:
-            if not any(cell.strip() for cell in cells):
-                continue
-            place = f"Line {reader.line_num}"
-            if len(cells) != len(header):
-                raise DataError(f"{place}: {len(cells)} cells, but the header has {len(header)}. Nothing was imported.")
-            row = dict(zip(header, (_text(cell.strip()) for cell in cells), strict=True))
-            try:
-                winner, loser = (_side(space, row, side) for side in _SIDES)
-            except ChoiceboError as error:
-                raise DataError(f"{place}: {error} Nothing was imported.") from None
-            found.append((place, (winner, loser)))
-    except csv.Error as error:
-        raise DataError(f"Line {reader.line_num} is not CSV: {error}. Nothing was imported.") from None
-    return found
+        yield
+    except FileError:
+        raise
+    except DataError as error:
+        told = str(error)
+        if _NOTHING in told:
+            raise
+        raise DataError(f"{told}\n{_NOTHING}" if "\n" in told else f"{told.rstrip('.')}. {_NOTHING}") from None
 
 
-def _check_header(space: Space | Catalogue, header: Sequence[str]) -> None:
-    if isinstance(space, Catalogue):
-        expected = list(_SIDES)
-        accepted = f"winner,loser with the {space.key} of each"
+def _is_of_cube(space: Space | Catalogue, source: Any) -> bool:
+    """Whether a source of choices is a file of `ChoiceData`, by how it begins."""
+    if _is_path(source):
+        beginning = files.read_beginning(source)
+    elif isinstance(source, str):
+        beginning = source
     else:
-        expected = [f"{side}.{parameter.name}" for side in _SIDES for parameter in space.parameters]
-        accepted = ",".join(expected)
-    missing = [name for name in expected if name not in header]
-    if missing or len(set(header)) < len(header):
-        problem = f"the column {missing[0]!r} is missing" if missing else "a column is there twice"
-        raise DataError(f"Line 1: {problem}; the header must be {accepted}. Nothing was imported.")
+        return False
+    header = {cell.strip() for cell in beginning.partition("\n")[0].split(",")}
+    own = {"choice", "option", "kept", "x0"} <= header and "x0" not in space.names
+    return beginning.lstrip().startswith("{") or own
 
 
-def _side(space: Space | Catalogue, row: Mapping[str, str], side: str) -> Any:
-    if isinstance(space, Catalogue):
-        return space.parse(row[side])
-    return {p.name: p.parse(row[f"{side}.{p.name}"]) for p in space.parameters}
+def _choice_data(source: str | Path, progress: Progress | None) -> ChoiceData:
+    if _is_path(source):
+        if files.read_beginning(source).lstrip().startswith("{"):
+            return ChoiceData.from_json(files.read_text(source))
+        is_csv = Path(source).suffix.lower() == ".csv"
+        return ChoiceData.load(source, progress=progress) if is_csv else ChoiceData.from_csv(files.read_text(source))
+    text = text_of(source)
+    return ChoiceData.from_json(text) if text.lstrip().startswith("{") else ChoiceData.from_csv(text)
+
+
+def _is_path(source: Any) -> bool:
+    return isinstance(source, Path) or (isinstance(source, str) and "\n" not in source and not source.startswith("{"))

@@ -1,0 +1,147 @@
+"""Rows of a table, one for each option shown, put together to answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from choicebo.choices.building import repeated
+from choicebo.choices.choice import Choice
+from choicebo.choices.problems import Problems
+from choicebo.errors import DataError
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+ABSENT = -1
+"""In the place of an answer or an option: there is none, or none that could be read."""
+WEIGHT = "weight"
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Answers as flat arrays, one after the other."""
+
+    lengths: Integers
+    """How many options each is about: (n,)."""
+    options: Integers
+    """The options: (sum of lengths,)."""
+    marks: Mapping[str, Floats]
+    """What was said of each option, by role, NaN for nothing: (sum of lengths,)."""
+    numbers: Integers
+    """The line or row in which each answer begins: (n,)."""
+    weights: list[float] | None
+    """How often each counts, (n,); None: once."""
+    sound: NDArray[np.bool_]
+    """Whether all rows of each could be read: (n,). What seems wrong with the others may follow from those that could not."""
+
+    @property
+    def starts(self) -> Integers:
+        """Where each answer begins in the flat arrays: (n,)."""
+        return np.cumsum(self.lengths) - self.lengths
+
+
+@dataclass
+class Rows:
+    """The rows read so far."""
+
+    problems: Problems
+    _parts: list[tuple[Integers, Integers, Integers, dict[str, Floats]]] = field(default_factory=list)
+    _unsound: set[int] = field(default_factory=set)
+    """Answers with a row that is wrong."""
+
+    def add(self, numbers: Integers, answers: Integers, options: Integers, marks: dict[str, Floats]) -> None:
+        """Take in rows of answers, each (n,); those with an absent option or answer are passed over."""
+        if self.problems:
+            wrong = self.problems.among(numbers)
+            self._unsound.update(answers[wrong].tolist())
+        there = (answers != ABSENT) & (options != ABSENT)
+        if there.all():
+            self._parts.append((numbers, answers, options, marks))
+        else:
+            picked = {role: values[there] for role, values in marks.items()}
+            self._parts.append((numbers[there], answers[there], options[there], picked))
+
+    def grouped(
+        self,
+        rank: Integers | None,
+        answer_name: Callable[[int], Any],
+        option_name: Callable[[int], Any],
+        least: int = 2,
+    ) -> Answers:
+        """The answers in the order of their rank, or of their codes; an option twice in one, or too few, is a problem."""
+        numbers, answers, options, marks = self._put_together()
+        ordered = answers if rank is None else rank[answers]
+        if np.any(ordered[1:] < ordered[:-1]):
+            order = np.argsort(ordered, kind="stable")
+            numbers, answers, options = numbers[order], answers[order], options[order]
+            marks = {role: values[order] for role, values in marks.items()}
+        again = repeated(answers, options)
+        if len(again):
+            _, first, which = np.unique(np.stack([answers, options]), axis=1, return_index=True, return_inverse=True)
+            for row in again.tolist():
+                self.problems.add(
+                    numbers[row],
+                    f"option {option_name(options[row])} is already in choice {answer_name(answers[row])} "
+                    f"({self.problems.word} {numbers[first[which[row]]]}); show an option once per choice",
+                )
+        begins = np.flatnonzero(np.diff(answers, prepend=ABSENT))
+        lengths = np.diff(begins, append=len(answers))
+        weights = self._weights(marks.pop(WEIGHT, None), numbers, answers[begins], lengths, answer_name)
+        sound = ~np.isin(answers[begins], list(self._unsound))
+        found = Answers(lengths, options, marks, numbers[begins], weights, sound)
+        self._check(found, answers[begins], answer_name, least)
+        return found
+
+    def _put_together(self) -> tuple[Integers, Integers, Integers, dict[str, Floats]]:
+        if not self._parts:
+            nothing = np.empty(0, dtype=np.int64)
+            return nothing, nothing, nothing, {}
+        numbers, answers, options, marks = zip(*self._parts, strict=True)
+        self._parts = []
+        together = {role: np.concatenate([each[role] for each in marks]) for role in marks[0]}
+        return np.concatenate(numbers), np.concatenate(answers), np.concatenate(options), together
+
+    def _check(self, found: Answers, codes: Integers, name: Callable[[int], Any], least: int) -> None:
+        for answer in np.flatnonzero((found.lengths < least) & found.sound).tolist():
+            problem = f"choice {name(codes[answer])} shows one option; a choice shows at least two"
+            self.problems.add(found.numbers[answer], problem)
+        if "kept" in found.marks and len(codes):
+            kept = np.add.reduceat(found.marks["kept"] == 1.0, found.starts)
+            for answer in np.flatnonzero((kept == 0) & found.sound).tolist():
+                problem = f"choice {name(codes[answer])} keeps no option; give at least one of its rows kept 1"
+                self.problems.add(found.numbers[answer], problem)
+
+    def _weights(
+        self, given: Floats | None, numbers: Integers, codes: Integers, lengths: Integers, name: Callable[[int], Any]
+    ) -> list[float] | None:
+        """The weight of each answer: the one that its rows give, or 1 where none does."""
+        if given is None or not len(given):
+            return None
+        answers = np.repeat(np.arange(len(lengths)), lengths)
+        told = np.flatnonzero(~np.isnan(given))
+        weights = np.ones(len(lengths))
+        which, first = np.unique(answers[told], return_index=True)
+        weights[which] = given[told[first]]
+        for row in told[given[told] != weights[answers[told]]].tolist():
+            self.problems.add(
+                numbers[row],
+                f"choice {name(codes[answers[row]])} has the weight {given[row]:g}, but {weights[answers[row]]:g} in an "
+                f"earlier {self.problems.word.lower()}; give all rows of a choice the same weight",
+            )
+        check_weights(given[told], numbers[told], self.problems)
+        return [float(weight) for weight in weights]
+
+
+def check_weights(weights: Floats, numbers: Integers, problems: Problems) -> None:
+    """Find the weights that no choice can have."""
+    for weight in np.unique(weights).tolist():
+        try:
+            Choice((0, 1), (0,), weight)
+        except DataError as error:
+            for row in np.flatnonzero(weights == weight).tolist():
+                problems.add(numbers[row], str(error))
