@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import SupportsIndex, TypeAlias
@@ -10,8 +11,11 @@ from choicebo.choices.positions import indices
 from choicebo.errors import DataError
 from choicebo.formatting import as_given
 
+_LEAST_WEIGHT, _MOST_WEIGHT = 1e-6, 1e9
+"""The likelihood is evaluated in single precision: what lies beyond would vanish in it, or drown all other answers."""
 
-@dataclass(frozen=True, slots=True, init=False)
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class Choice:
     """One answer: of the options shown, those that were kept.
 
@@ -20,14 +24,18 @@ class Choice:
     Choice(shown=(4, 0, 2), kept=(4, 2))
     >>> choice.rejected
     (0,)
+    >>> Choice((0, 1), (1,), weight=3)
+    Choice(shown=(0, 1), kept=(1,), weight=3)
     """
 
     shown: tuple[int, ...]
     """Indices of the options shown, in the order shown."""
     kept: tuple[int, ...]
     """Indices of the options kept, in the order shown."""
+    weight: float
+    """How often the answer counts, as if so many people had given it; any positive number."""
 
-    def __init__(self, shown: Iterable[SupportsIndex], kept: Iterable[SupportsIndex]) -> None:
+    def __init__(self, shown: Iterable[SupportsIndex], kept: Iterable[SupportsIndex], weight: float = 1.0) -> None:
         all_shown = indices(shown, "shown")
         all_kept = indices(kept, "kept")
         _refuse_repetition(all_shown, "shown")
@@ -51,6 +59,11 @@ class Choice:
         among_kept = set(all_kept)
         object.__setattr__(self, "shown", all_shown)
         object.__setattr__(self, "kept", tuple(option for option in all_shown if option in among_kept))
+        object.__setattr__(self, "weight", _weight(weight))
+
+    def __repr__(self) -> str:
+        weight = "" if self.weight == 1.0 else f", weight={self.weight:g}"
+        return f"Choice(shown={self.shown}, kept={self.kept}{weight})"
 
     @property
     def rejected(self) -> tuple[int, ...]:
@@ -60,6 +73,21 @@ class Choice:
 
 
 ChoiceLike: TypeAlias = Choice | tuple[Iterable[SupportsIndex], Iterable[SupportsIndex]]
+
+
+def _weight(given: object) -> float:
+    """The weight as a number, or `DataError` for one that no answer can have."""
+    known = not isinstance(given, bool | str | bytes) and hasattr(given, "__float__")
+    try:
+        weight = float(given) if known else math.nan  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        weight = math.nan
+    if not _LEAST_WEIGHT <= weight <= _MOST_WEIGHT:
+        raise DataError(
+            f"weight is {as_given(given)}, but must be a positive finite number: how often the answer counts "
+            f"({_LEAST_WEIGHT:g} to {_MOST_WEIGHT:g}); leave out an answer that is not to count"
+        )
+    return weight
 
 
 def _refuse_repetition(indices: tuple[int, ...], name: str) -> None:

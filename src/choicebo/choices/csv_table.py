@@ -13,12 +13,14 @@ from choicebo.errors import DataError
 from choicebo.formatting import as_given
 
 _FIXED_COLUMNS = ("choice", "option", "kept")
+_WEIGHT = "weight"
+"""A column that is there only if some choice has a weight other than 1; it has the same value in all rows of a choice."""
 
 
 def write_csv(plain: PlainChoices) -> str:
     """Return the CSV table: a row for each option shown, then one for each option that never was.
 
-    >>> print(write_csv(PlainChoices([[0.0], [0.5], [1.0]], [([2, 0], [0])])), end="")
+    >>> print(write_csv(PlainChoices([[0.0], [0.5], [1.0]], [([2, 0], [0], 1.0)])), end="")
     choice,option,kept,x0
     0,2,0,1.0
     0,0,1,0.0
@@ -26,12 +28,16 @@ def write_csv(plain: PlainChoices) -> str:
     """
     dim = len(plain.options[0])
     never_shown = dict.fromkeys(range(len(plain.options)))
-    rows: list[list[object]] = [[*_FIXED_COLUMNS, *(f"x{column}" for column in range(dim))]]
-    for number, (shown, kept) in enumerate(plain.choices):
+    weighted = any(weight != 1.0 for _, _, weight in plain.choices)
+    heading = [_WEIGHT] if weighted else []
+    rows: list[list[object]] = [[*_FIXED_COLUMNS, *heading, *(f"x{column}" for column in range(dim))]]
+    for number, (shown, kept, weight) in enumerate(plain.choices):
         for option in shown:
             never_shown.pop(option, None)
-            rows.append([number, option, int(option in kept), *plain.options[option]])
-    rows.extend(["", option, "", *plain.options[option]] for option in never_shown)
+            own = [weight] if weighted else []
+            rows.append([number, option, int(option in kept), *own, *plain.options[option]])
+    none = [""] if weighted else []
+    rows.extend(["", option, "", *none, *plain.options[option]] for option in never_shown)
     table = io.StringIO(newline="")
     csv.writer(table, lineterminator="\n").writerows(rows)
     return table.getvalue()
@@ -44,7 +50,7 @@ def read_csv(text: str) -> PlainChoices:
     which rows were removed can still be read.
 
     >>> read_csv("choice,option,kept,x0\\n0,2,0,1.0\\n0,0,1,0.0\\n").choices
-    [([1, 0], [0])]
+    [([1, 0], [0], 1.0)]
     """
     if not isinstance(text, str):
         raise DataError(f"{as_given(text)} is not text; give the text that to_csv() wrote, or use load to read a file")
@@ -65,8 +71,9 @@ def read_csv(text: str) -> PlainChoices:
 
 def _columns(header: Sequence[str]) -> dict[str, int]:
     """Return the position of each column, or raise `DataError` for a header that is not that of choices."""
-    dim = max(1, len(header) - len(_FIXED_COLUMNS))
-    expected = [*_FIXED_COLUMNS, *(f"x{column}" for column in range(dim))]
+    fixed = [*_FIXED_COLUMNS, _WEIGHT] if _WEIGHT in header else [*_FIXED_COLUMNS]
+    dim = max(1, len(header) - len(fixed))
+    expected = [*fixed, *(f"x{column}" for column in range(dim))]
     accepted = "the header must be choice,option,kept,x0,x1,... (to read a file, use load)"
     there, known = Counter(header), set(expected)
     for name in expected:
@@ -87,6 +94,7 @@ class _Table:
     def __init__(self) -> None:
         self.options: dict[int, tuple[int, list[float]]] = {}
         self.choices: dict[int, dict[int, tuple[int, bool]]] = {}
+        self.weights: dict[int, float] = {}
 
     def add(self, line: int, cells: list[str], header: list[str], column: dict[str, int]) -> None:
         """Take in one row, or raise `DataError` naming its line."""
@@ -94,7 +102,9 @@ class _Table:
             raise DataError(f"line {line}: {len(cells)} cells, but the header has {len(header)}; complete the row")
         option = _whole(cells[column["option"]], line, "option")
         inputs = [
-            _number(cells[position], line, name) for name, position in column.items() if name not in _FIXED_COLUMNS
+            _number(cells[position], line, name)
+            for name, position in column.items()
+            if name not in _FIXED_COLUMNS and name != _WEIGHT
         ]
         first, known = self.options.setdefault(option, (line, inputs))
         if known != inputs:
@@ -112,7 +122,15 @@ class _Table:
             return
         if kept not in ("0", "1"):
             raise DataError(f"line {line}: kept is {as_given(kept)}, but must be 1 (kept) or 0 (rejected)")
-        shown = self.choices.setdefault(_whole(choice, line, "choice"), {})
+        number = _whole(choice, line, "choice")
+        if _WEIGHT in column and cells[column[_WEIGHT]]:
+            weight = _number(cells[column[_WEIGHT]], line, _WEIGHT)
+            if self.weights.setdefault(number, weight) != weight:
+                raise DataError(
+                    f"line {line}: choice {number} has the weight {weight:g}, but {self.weights[number]:g} in an earlier "
+                    "line; give all rows of a choice the same weight"
+                )
+        shown = self.choices.setdefault(number, {})
         if option in shown:
             raise DataError(
                 f"line {line}: option {option} is already in choice {choice} (line {shown[option][0]}); "
@@ -131,7 +149,7 @@ class _Table:
                 raise DataError(f"line {line}: choice {number} keeps no option; give at least one of its rows kept 1")
             if len(shown) < 2:
                 raise DataError(f"line {line}: choice {number} shows one option; a choice shows at least two")
-            choices.append(([index[option] for option in shown], kept))
+            choices.append(([index[option] for option in shown], kept, self.weights.get(number, 1.0)))
         return PlainChoices([self.options[option][1] for option in index], choices)
 
 

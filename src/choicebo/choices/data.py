@@ -130,6 +130,9 @@ class ChoiceData:
         digest = hashlib.sha256(repr(self.X.shape).encode())
         digest.update(self.X.astype("<f8").tobytes())
         digest.update(repr([(choice.shown, choice.kept) for choice in self.choices]).encode())
+        weights = [choice.weight for choice in self.choices]
+        if any(weight != 1.0 for weight in weights):
+            digest.update(repr(weights).encode())
         return digest.hexdigest()
 
     def append(self, choice: ChoiceLike, X_new: ArrayLike | None = None) -> ChoiceData:
@@ -200,7 +203,7 @@ class ChoiceData:
         >>> ChoiceData.from_json(text)
         ChoiceData(n_options=1, dim=1, n_choices=0)
         """
-        return cls(*json_document.read_json(text))
+        return cls._of(json_document.read_json(text))
 
     def to_csv(self) -> str:
         """Return the data as a CSV table, a row for each option shown, that `from_csv` reads back exactly.
@@ -220,7 +223,7 @@ class ChoiceData:
         >>> ChoiceData.from_csv("choice,option,kept,x0\\n0,0,0,0.1\\n0,1,1,0.7\\n").choices
         (Choice(shown=(0, 1), kept=(1,)),)
         """
-        return cls(*csv_table.read_csv(text))
+        return cls._of(csv_table.read_csv(text))
 
     def save(self, path: str | Path) -> None:
         """Write the data to a file, as JSON or CSV by the ending of its name.
@@ -251,8 +254,18 @@ class ChoiceData:
         except DataError as error:
             raise DataError(f"{str(path)!r}: {error}") from error
 
+    @classmethod
+    def _of(cls, plain: PlainChoices) -> ChoiceData:
+        data = cls(plain.options, [(shown, kept) for shown, kept, _ in plain.choices])
+        weights = [weight for _, _, weight in plain.choices]
+        if all(weight == 1.0 for weight in weights):
+            return data
+        numbered = enumerate(zip(data.choices, weights, strict=True))
+        return cls(data.X, [_weighted(choice, number, weight) for number, (choice, weight) in numbered])
+
     def _plain(self) -> PlainChoices:
-        return PlainChoices(self.X.tolist(), [(list(choice.shown), list(choice.kept)) for choice in self.choices])
+        choices = [(list(choice.shown), list(choice.kept), choice.weight) for choice in self.choices]
+        return PlainChoices(self.X.tolist(), choices)
 
 
 def _as_choices(choices: Iterable[ChoiceLike], n_options: int) -> list[Choice]:
@@ -278,6 +291,14 @@ def _as_choices(choices: Iterable[ChoiceLike], n_options: int) -> list[Choice]:
     return checked
 
 
+def _weighted(choice: Choice, number: int, weight: Any) -> Choice:
+    """Return the choice with a weight, or raise `DataError` naming the choice by its number."""
+    try:
+        return Choice(choice.shown, choice.kept, weight)
+    except DataError as error:
+        raise DataError(f"choice {number}: {error}") from error
+
+
 def _renumbered(choice: Choice, number: int, index_map: NDArray[np.int64]) -> Choice:
     """Return the choice about merged options, or raise `DataError` if merging leaves no consistent choice."""
     merged = {option: int(index_map[option]) for option in choice.shown}
@@ -296,4 +317,4 @@ def _renumbered(choice: Choice, number: int, index_map: NDArray[np.int64]) -> Ch
             f"choice {number} shows only copies of one option: {as_given(choice.shown)} are identical, "
             "so the choice says nothing; show at least two different options, or leave the choice out"
         )
-    return Choice(shown, tuple(first_kept))
+    return Choice(shown, tuple(first_kept), choice.weight)

@@ -17,8 +17,8 @@ class PlainChoices(NamedTuple):
 
     options: list[list[float]]
     """One list of inputs per option: m lists of d numbers."""
-    choices: list[tuple[list[int], list[int]]]
-    """One (shown, kept) pair of option indices per choice."""
+    choices: list[tuple[list[int], list[int], float]]
+    """For each choice the option indices shown and kept, and its weight."""
 
 
 def write_json(plain: PlainChoices) -> str:
@@ -31,7 +31,10 @@ def write_json(plain: PlainChoices) -> str:
         "format": FORMAT,
         "version": VERSION,
         "options": plain.options,
-        "choices": [{"shown": shown, "kept": kept} for shown, kept in plain.choices],
+        "choices": [
+            {"shown": shown, "kept": kept, **({} if weight == 1.0 else {"weight": weight})}
+            for shown, kept, weight in plain.choices
+        ],
     }
     return json.dumps(document, allow_nan=False)
 
@@ -39,7 +42,7 @@ def write_json(plain: PlainChoices) -> str:
 def read_json(text: str) -> PlainChoices:
     """Read the JSON document, or raise `DataError` saying where it departs from the format.
 
-    >>> plain = PlainChoices([[0.0], [0.5]], [([0, 1], [1])])
+    >>> plain = PlainChoices([[0.0], [0.5]], [([0, 1], [1], 1.0)])
     >>> read_json(write_json(plain)) == plain
     True
     """
@@ -60,7 +63,8 @@ def read_json(text: str) -> PlainChoices:
         where = f"choices[{number}]"
         if not isinstance(choice, dict):
             raise DataError(f'{where} is {as_given(choice)}, but must be an object {{"shown": [...], "kept": [...]}}')
-        choices.append((_json_list(choice, "shown", where), _json_list(choice, "kept", where)))
+        weight = choice.get("weight", 1.0)
+        choices.append((_json_list(choice, "shown", where), _json_list(choice, "kept", where), weight))
     return PlainChoices(options, choices)
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from choicebo.choices import ChoiceData
+from choicebo.choices import Choice, ChoiceData
 from choicebo.model import native
 from choicebo.model.choice_table import MAX_SET
 from choicebo.model.native import LANES
@@ -37,18 +37,24 @@ class Ragged(NamedTuple):
     log_uniform: Singles
     """(choices,): log-probability of each choice under a uniformly random non-empty subset."""
     counts: Singles
-    """(choices,): how often each counts; 0 leaves it out."""
+    """(choices,): how often each counts, the weights of equal answers together; 0 leaves it out."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Likelihood:
-    """The log-likelihood of all choices of a data set, as a function of the latent values of its options."""
+    """The log-likelihood of all choices of a data set, as a function of the latent values of its options.
+
+    Answers that say the same (the same options shown, in whatever order, and the same kept) are one choice that counts as
+    often as all of them together.
+    """
 
     X: Array
     """(m, d): the options that were shown."""
     rows: NDArray[np.int64]
     """Which rows of ``data.X`` they are."""
     ragged: Ragged
+    place: NDArray[np.int64]
+    """(answers,): which of the choices here each choice of the data is."""
     kind: str
     lapse: float
 
@@ -62,17 +68,19 @@ class Likelihood:
         >>> found.rows.tolist(), found.ragged.members.tolist()
         ([0, 2], [1, 0])
         """
-        sizes = [len(choice.shown) for choice in data.choices]
-        shown = np.array([i for c in data.choices for i in (*c.kept, *c.rejected)], dtype=np.int64)
+        different, place = _merged(data.choices)
+        weights = np.bincount(place, [choice.weight for choice in data.choices])
+        sizes = [len(choice.shown) for choice in different]
+        shown = np.array([i for c in different for i in (*c.kept, *c.rejected)], dtype=np.int64)
         rows, members = np.unique(shown, return_inverse=True)
         ragged = Ragged(
             members.astype(np.int32),
             np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-            np.array([len(c.kept) for c in data.choices], dtype=np.int32),
+            np.array([len(c.kept) for c in different], dtype=np.int32),
             np.array([-np.log(2.0**size - 1.0) for size in sizes], dtype=np.float32),
-            np.ones(len(sizes), dtype=np.float32),
+            weights.astype(np.float32),
         )
-        return cls(np.asarray(data.X[rows]), rows, ragged, kind, lapse)
+        return cls(np.asarray(data.X[rows]), rows, ragged, place, kind, lapse)
 
     @property
     def options(self) -> int:
@@ -81,23 +89,30 @@ class Likelihood:
 
     @property
     def choices(self) -> int:
-        """How many choices there are."""
+        """How many different choices there are."""
         return len(self.ragged.kept)
 
+    @functools.cached_property
+    def once(self) -> Likelihood:
+        """The same with each of the different choices counting once, apart from those that are left out."""
+        return dataclasses.replace(self, ragged=self.ragged._replace(counts=np.sign(self.ragged.counts)))
+
     def without(self, number: int) -> Likelihood:
-        """The same without one choice; the options stay."""
+        """The same without one answer of a choice, or without all of it if it counts less than once; the options stay."""
         counts = self.ragged.counts.copy()
-        counts[number] = 0.0
+        counts[number] = max(counts[number] - 1.0, 0.0)
         return dataclasses.replace(self, ragged=self.ragged._replace(counts=counts))
 
     def only(self, number: int) -> Likelihood:
-        """The likelihood of one choice alone; the options stay."""
+        """The likelihood of one choice alone, counting once; the options stay."""
         begin, end = self.ragged.offsets[number : number + 2]
         one = slice(number, number + 1)
         ragged = Ragged(
             self.ragged.members[begin:end].copy(),
             np.array([0, end - begin], dtype=np.int64),
-            *(part[one].copy() for part in self.ragged[2:]),
+            self.ragged.kept[one].copy(),
+            self.ragged.log_uniform[one].copy(),
+            np.ones(1, dtype=np.float32),
         )
         return dataclasses.replace(self, ragged=ragged)
 
@@ -107,8 +122,8 @@ class Likelihood:
         return values.sum(0, dtype=np.float64), gradient
 
     def values(self, latent: Array) -> Array:
-        """Log-likelihood (draws, choices) of each choice for ``latent: (draws, n_e, m)``."""
-        return self._in_lanes(latent, lambda block: self._evaluate(block, self.ragged, _FINE)[0])
+        """Log-likelihood (draws, choices) of each choice, counting once, for ``latent: (draws, n_e, m)``."""
+        return self._in_lanes(latent, lambda block: self._evaluate(block, self.once.ragged, _FINE)[0])
 
     def normalised_values(self, latent: Array) -> Array:
         """The same divided by the mass of all non-empty subsets of each set, for sets of up to 12 options.
@@ -167,6 +182,14 @@ class Likelihood:
         lanes = np.moveaxis(latent[padded].astype(np.float32).reshape(blocks, LANES, *latent.shape[1:]), 1, -1)
         found = [function(np.ascontiguousarray(block)).T for block in lanes]
         return np.concatenate(found)[:draws].astype(np.float64)
+
+
+def _merged(choices: tuple[Choice, ...]) -> tuple[list[Choice], NDArray[np.int64]]:
+    """The different choices in the order of their first occurrence, and for each choice which of them it is."""
+    first: dict[tuple[frozenset[int], frozenset[int]], int] = {}
+    place = [first.setdefault((frozenset(c.shown), frozenset(c.kept)), len(first)) for c in choices]
+    different = dict(zip(reversed(place), reversed(choices), strict=True))
+    return [different[number] for number in range(len(first))], np.array(place, dtype=np.int64)
 
 
 @functools.cache

@@ -122,7 +122,7 @@ class ChoiceGP:
             lanes = np.moveaxis(found.whitened.reshape(chains * draws, *found.whitened.shape[2:]), 0, 2)
             prior = Whitener.of(spec, likelihood).at(found.hyper)
             latent = np.moveaxis(prior.latent(lanes.astype(np.float32)), 2, 0)
-            log_likelihood = likelihood.values(latent).reshape(chains, draws, -1)
+            log_likelihood = likelihood.values(latent).reshape(chains, draws, -1)[..., likelihood.place]
         if not np.isfinite(log_likelihood).all():
             raise NumericalError(
                 f"engine {engine.name!r} produced draws that are not finite; try another seed or engine='vi'"
@@ -130,7 +130,8 @@ class ChoiceGP:
         quantities = found.quantities
         if quantities is None:
             of_pairs = margins(latent.reshape(chains, draws, *latent.shape[1:]).astype(np.float64))
-            quantities = np.concatenate([log_likelihood.sum(-1)[None], of_pairs])
+            weights = np.array([choice.weight for choice in data.choices])
+            quantities = np.concatenate([(log_likelihood @ weights)[None], of_pairs])
         diagnostics = diagnose(engine.name, quantities, found, engine.limits, time.perf_counter() - began)
         return Posterior(
             data=data,

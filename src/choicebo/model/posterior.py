@@ -58,7 +58,7 @@ class Posterior:
     whitened: Array
     """(chains, draws, n_e, m)"""
     log_likelihood: Array
-    """(chains, draws, choices)"""
+    """(chains, draws, choices): of each choice of the data, counting once whatever its weight."""
     diagnostics: Diagnostics
     likelihood: str = "choice"
     """As in :class:`~choicebo.model.gp.ChoiceGP`."""
@@ -208,11 +208,14 @@ class Posterior:
 
         At most ``refit_limit`` choices are refitted, the worst first; ``progress(stage, fraction)`` is called after each
         and stops by returning ``False``. A refit draws anew from the latent values without the choice, at the same
-        hyperparameters. Probabilities are normalised over the subsets of each set.
+        hyperparameters. Probabilities are normalised over the subsets of each set. A choice with a weight stands for as many
+        people who answered alike: one of them is left out (all of it, where the weight is below 1), and its score counts
+        ``weight`` times. So it makes no difference whether equal answers are given one by one or as one with a weight.
         """
         for name, given in (("refit_limit", refit_limit), ("seed", seed)):
             if not are_whole(given) or given < 0:
                 raise InvalidInputError(f"{name} must be a whole number of at least 0, got {as_given(given)}")
+        weights = np.array([choice.weight for choice in self.data.choices])
         with one_blas_thread():
             return leave_one_out(
                 Likelihood.of(self.data, self.likelihood, self.spec.lapse),
@@ -224,6 +227,7 @@ class Posterior:
                 refit_limit=refit_limit,
                 seed=seed,
                 report=Reporter(progress),
+                weights=weights if (weights != 1.0).any() else None,
             )
 
     def _points(self, X: ArrayLike) -> Array:
