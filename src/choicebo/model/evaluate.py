@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,6 +58,9 @@ class Likelihood:
     """(answers,): which of the choices here each choice of the data is."""
     kind: str
     lapse: float
+    inducing: NDArray[np.int64] | None = None
+    """Rows of ``X`` whose latent values stand for those of all options, which are their conditional means (features);
+    ``None`` where every option has a value of its own (square factors)."""
 
     @classmethod
     def of(cls, data: ChoiceData, kind: str = "choice", lapse: float = 0.0) -> Likelihood:
@@ -116,6 +120,33 @@ class Likelihood:
         )
         return dataclasses.replace(self, ragged=ragged)
 
+    def represented_by(self, inducing: NDArray[np.int64] | None) -> Likelihood:
+        """The same with other :attr:`inducing` options."""
+        return dataclasses.replace(self, inducing=inducing)
+
+    def sample(self, most: int) -> Likelihood:
+        """So many of the choices, spread evenly over all, where there are at least twice as many.
+
+        With features only their options stay, and the inducing ones; without, all do. So whitened values mean the same.
+        """
+        if self.choices <= 2 * most:
+            return self
+        taken = np.linspace(0, self.choices, most, endpoint=False).astype(np.int64)
+        sizes = np.diff(self.ragged.offsets)[taken]
+        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        starts = np.repeat(self.ragged.offsets[taken] - offsets[:-1], sizes)
+        members = self.ragged.members[starts + np.arange(offsets[-1])]
+        ragged = Ragged(
+            members, offsets, self.ragged.kept[taken], self.ragged.log_uniform[taken], self.ragged.counts[taken]
+        )
+        part = dataclasses.replace(self, ragged=ragged, place=np.arange(most))
+        if self.inducing is None:
+            return part
+        rows = np.union1d(members, self.inducing)
+        ragged = ragged._replace(members=np.searchsorted(rows, members).astype(np.int32))
+        inducing = np.searchsorted(rows, self.inducing)
+        return dataclasses.replace(part, X=self.X[rows], rows=self.rows[rows], ragged=ragged, inducing=inducing)
+
     def value_and_gradient(self, latent: Singles) -> tuple[Array, Singles]:
         """The log-likelihood of all choices, (LANES,), and its gradient, for ``latent: (n_e, m, LANES)``."""
         values, gradient = self._evaluate(latent, self.ragged, native.NODES)
@@ -140,16 +171,46 @@ class Likelihood:
         return np.asarray(np.logaddexp(np.log1p(-self.lapse) + raw, np.log(self.lapse) + self.ragged.log_uniform))
 
     def curvature(self, latent: Array) -> Singles:
-        """Negative Hessian at ``latent: (n_e, m)``, as (n_e m, n_e m), dimension-major.
+        """Negative Hessian at ``latent: (n_e, m)``, as (n_e m, n_e m), dimension-major."""
+        n_e = len(latent)
+        result = np.zeros((n_e * self.options, n_e * self.options), dtype=np.float32)
+        for begin, gradient in self._moved_gradients(latent):
+            members, offsets = self.ragged.members, self.ragged.offsets
+            native.add_differences(members, offsets, begin, np.float32(-0.5 / _STEP), gradient, result)
+        return result
 
-        Each choice gets options of its own: in eight lanes one coordinate of every choice goes up, in eight others it goes down.
+    def sparse_curvature(self, latent: Array) -> list[list[Any]]:
+        """The same as one sparse matrix (m, m) for each pair of latent dimensions: two options that were never shown together
+        have no entry."""
+        n_e, m = len(latent), self.options
+        members, offsets = self.ragged.members, self.ragged.offsets
+        sizes = np.diff(offsets)
+        first, size = np.repeat(offsets[:-1], sizes), np.repeat(sizes, sizes)
+        entries: list[list[list[tuple[Any, Any, Any]]]] = [[[] for _ in range(n_e)] for _ in range(n_e)]
+        half = LANES // 2
+        for begin, gradient in self._moved_gradients(latent):
+            for lane in range(half):
+                option, d = divmod(begin + lane, n_e)
+                at = np.flatnonzero(option < size)
+                rows, columns = members[at], members[first[at] + option]
+                for e in range(n_e):
+                    change = gradient[e, at, lane] - gradient[e, at, lane + half]
+                    entries[e][d].append((change, rows, columns))
+        blocks = [[_sparse(found, m) for found in row] for row in entries]
+        # Differences are not symmetric to the last digit.
+        return [[(blocks[d][e] + blocks[e][d].T) * np.float32(-0.25 / _STEP) for e in range(n_e)] for d in range(n_e)]
+
+    def _moved_gradients(self, latent: Array) -> Iterator[tuple[int, Singles]]:
+        """Gradients (n_e, members, LANES) of each choice by the values of its own members, where coordinates were moved.
+
+        Each choice gets options of its own: in eight lanes one coordinate of every choice goes up, in eight others it goes
+        down. The first of these coordinates comes with each.
         """
         n_e = len(latent)
         members, offsets = self.ragged.members, self.ragged.offsets
         own = self.ragged._replace(members=np.arange(len(members), dtype=np.int32))
         here = np.repeat(latent[:, members, None].astype(np.float32), LANES, axis=2)
         place = (np.arange(len(members)) - np.repeat(offsets[:-1], np.diff(offsets))) * n_e
-        result = np.zeros((n_e * self.options, n_e * self.options), dtype=np.float32)
         half = LANES // 2
         for begin in range(0, int(np.diff(offsets).max()) * n_e, half):
             moved = here.copy()
@@ -158,9 +219,7 @@ class Likelihood:
                 at = np.flatnonzero((lane >= 0) & (lane < half))
                 moved[d, at, lane[at]] += _STEP
                 moved[d, at, lane[at] + half] -= _STEP
-            _, gradient = self._evaluate(moved, own, native.NODES)
-            native.add_differences(members, offsets, begin, np.float32(-0.5 / _STEP), gradient, result)
-        return result
+            yield begin, self._evaluate(moved, own, native.NODES)[1]
 
     def _evaluate(self, latent: Singles, ragged: Ragged, nodes: int) -> tuple[Singles, Singles]:
         kind = KINDS[self.kind]
@@ -190,6 +249,13 @@ def _merged(choices: tuple[Choice, ...]) -> tuple[list[Choice], NDArray[np.int64
     place = [first.setdefault((frozenset(c.shown), frozenset(c.kept)), len(first)) for c in choices]
     different = dict(zip(reversed(place), reversed(choices), strict=True))
     return [different[number] for number in range(len(first))], np.array(place, dtype=np.int64)
+
+
+def _sparse(entries: list[tuple[Any, Any, Any]], m: int) -> Any:
+    from scipy.sparse import coo_array
+
+    values, rows, columns = (np.concatenate(part) for part in zip(*entries, strict=True))
+    return coo_array((values, (rows, columns)), shape=(m, m)).tocsr()
 
 
 @functools.cache

@@ -153,9 +153,8 @@ def summed(scores: Array, weights: Array | None = None) -> tuple[float, float]:
 
 
 def _scores(likelihood: Likelihood, prior: Whitened, whitened: Array) -> Array:
-    """Normalised log-probabilities (draws, choices) for ``whitened: (draws, n_e, m)``."""
-    latent = prior.latent(np.moveaxis(whitened, 0, 2).astype(np.float32))
-    return likelihood.normalised_values(np.moveaxis(latent, 2, 0))
+    """Normalised log-probabilities (draws, choices) for ``whitened: (draws, n_e, size)``."""
+    return prior.over(whitened, likelihood.normalised_values)
 
 
 @dataclasses.dataclass(frozen=True)

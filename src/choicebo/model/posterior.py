@@ -21,11 +21,12 @@ from choicebo.formatting import as_given, counted
 from choicebo.model.choice_table import MAX_SET, choice_table, subset_of_code
 from choicebo.model.covariance import Hyperparameters, mixing
 from choicebo.model.diagnostics import Diagnostics
-from choicebo.model.draws import LatentDraws, evenly, memberships
+from choicebo.model.draws import LatentDraws, OwnValues, evenly, memberships
 from choicebo.model.engines.base import ModelSpec, ProgressCallback, Reporter, are_whole
 from choicebo.model.evaluate import Likelihood
 from choicebo.model.likelihood import is_number
 from choicebo.model.loo import Loo, leave_one_out
+from choicebo.model.own_parts import OwnParts
 from choicebo.space.values import as_flag, as_generator
 
 Array = NDArray[np.float64]
@@ -62,6 +63,11 @@ class Posterior:
     diagnostics: Diagnostics
     likelihood: str = "choice"
     """As in :class:`~choicebo.model.gp.ChoiceGP`."""
+    inducing: NDArray[np.int64] | None = None
+    """Rows of :attr:`options` whose latent values :attr:`whitened` is about and those of all options follow from; ``None`` if
+    it is about all of them."""
+    own: OwnParts | None = None
+    """With inducing options, what all options have of their own; its draws are those of one chain after the other."""
 
     def __repr__(self) -> str:
         learned = f"{counted(self.data.n_choices, 'choice')} among {counted(len(self.options), 'option')}"
@@ -100,13 +106,19 @@ class Posterior:
 
     @functools.cached_property
     def draws(self) -> LatentDraws:
-        """All draws at the options, those of one chain spread out evenly, and what they say of other points."""
+        """All draws at the options, those of one chain spread out evenly, and what they say of other points.
+
+        Of many options, at the inducing ones: all others are points about which each draw is uncertain.
+        """
         chains, draws = self.whitened.shape[:2]
         flat = np.swapaxes(self.whitened, 0, 1).reshape(chains * draws, *self.whitened.shape[2:])
         flat = np.asarray(flat, dtype=np.float64)
-        return LatentDraws.of(
-            self.options, flat, self.lengthscales, self.mixing, self.spec.kernel, float(self.spec.nugget)
-        )
+        known = self.options if self.inducing is None else self.options[self.inducing]
+        found = LatentDraws.of(known, flat, self.lengthscales, self.mixing, self.spec.kernel, float(self.spec.nugget))
+        if self.own is None:
+            return found
+        order = np.swapaxes(self.own.order.reshape(chains, draws), 0, 1).reshape(-1)
+        return dataclasses.replace(found, own=OwnValues(self.options, self.own.mean, self.own.spread, order))
 
     def latent(self, X: ArrayLike) -> LatentSummary:
         """Mean and 95 % band of each latent function at ``X: (n, d)``, any number of points."""
@@ -218,7 +230,7 @@ class Posterior:
         weights = np.array([choice.weight for choice in self.data.choices])
         with one_blas_thread():
             return leave_one_out(
-                Likelihood.of(self.data, self.likelihood, self.spec.lapse),
+                Likelihood.of(self.data, self.likelihood, self.spec.lapse).represented_by(self.inducing),
                 self.spec,
                 self.hyper,
                 self.whitened,

@@ -58,6 +58,8 @@ def log_posterior(likelihood: Likelihood, prior: Whitened, v: Array) -> tuple[Ar
 
 def precision_at(likelihood: Likelihood, prior: Whitened, *points: Array) -> Singles:
     """Negative Hessian of the log-posterior at whitened values (n_e, m), averaged over the points; in single precision."""
+    if not prior.square:
+        return _precision_of_features(likelihood, prior, points)
     n_e, m = points[0].shape
     latent = prior.latent(np.stack(points, axis=-1).astype(np.float32))
     curvature = likelihood.curvature(latent[..., 0])
@@ -79,6 +81,45 @@ def precision_at(likelihood: Likelihood, prior: Whitened, *points: Array) -> Sin
     flat = result.reshape(n_e * m, n_e * m)
     flat[np.arange(n_e * m), np.arange(n_e * m)] += 1.0
     return flat
+
+
+def _precision_of_features(likelihood: Likelihood, prior: Whitened, points: tuple[Array, ...]) -> Singles:
+    n_e, r = points[0].shape
+    result = np.zeros((n_e, r, n_e, r), dtype=np.float32)
+    curved = np.zeros((n_e, prior.options, n_e, r), dtype=np.float32)
+    for point in points:
+        curved += curved_features(likelihood, prior, point) / np.float32(len(points))
+    for d in range(n_e):
+        for e in range(d + 1):
+            result[d, :, e] = prior.factors[d].T @ curved[d, :, e]
+            result[e, :, d] = result[d, :, e].T
+    flat = result.reshape(n_e * r, n_e * r)
+    flat[np.arange(n_e * r), np.arange(n_e * r)] += 1.0
+    return 0.5 * (flat + flat.T)
+
+
+def curved_features(likelihood: Likelihood, prior: Whitened, point: Array) -> Singles:
+    """Negative Hessian by the parts times the features, (n_e, m, n_e, size), at whitened values (n_e, size)."""
+    blocks = curvature_of_parts(likelihood, prior, prior.latent(point[..., None].astype(np.float32))[..., 0])
+    n_e = len(point)
+    result = np.empty((n_e, prior.options, n_e, prior.size), dtype=np.float32)
+    for d in range(n_e):
+        for e in range(n_e):
+            result[d, :, e] = blocks[d][e] @ prior.factors[e]
+    return result
+
+
+def curvature_of_parts(likelihood: Likelihood, prior: Whitened, latent: Singles) -> list[list[Any]]:
+    """Negative Hessian of the log-likelihood by the parts at ``latent: (n_e, m)``: a sparse matrix for each two dimensions."""
+    blocks, mixing, n_e = likelihood.sparse_curvature(latent), prior.mixing, len(latent)
+    pairs = [(a, b) for a in range(n_e) for b in range(n_e)]
+    return [
+        [
+            sum((mixing[a, d] * mixing[b, e]) * blocks[a][b] for a, b in pairs if mixing[a, d] and mixing[b, e])
+            for e in range(n_e)
+        ]
+        for d in range(n_e)
+    ]
 
 
 def precision_factor(precision: Singles, factor: Singles | None = None) -> Singles:

@@ -131,6 +131,11 @@ def exchange(rng: np.random.Generator, target: Target, chains: Chains) -> Chains
     pair = rng.permutation(n_e)[:2]
     order[pair] = order[pair[::-1]]
     v = target.prior.whitened(target.prior.latent(chains.v)[order]).astype(np.float32)
+    if not target.prior.square:
+        # Features of the other dimension give nearly the same latent values, and so another likelihood. To exchange twice is
+        # to do nothing, so the ratio of the densities is all that counts.
+        other = begin(target, v)
+        return _moved(rng, chains, other, np.exp(np.minimum(other.height - chains.height, 0.0)))
     change = 0.5 * ((chains.v * chains.v).sum((0, 1), dtype=np.float64) - (v * v).sum((0, 1), dtype=np.float64))
     by_latent = chains.by_latent[order]
     proposed = Chains(v, chains.height + change, target.prior.pulled(by_latent) - v, by_latent)
@@ -335,7 +340,7 @@ class Sampler:
         """Log-likelihood and some dominance margins of all draws, (quantities, LANES, draws)."""
         prior, v = self._target.prior, np.stack(self._found, axis=-1)
         n_e, m = v.shape[:2]
-        first, second = margin_pairs(m)
+        first, second = margin_pairs(prior.options)
         rows = prior.factors[:, first] - prior.factors[:, second]
         parts = rows @ v.reshape(n_e, m, -1)
         difference = (prior.mixing @ parts.reshape(n_e, -1)).reshape(n_e, len(first), LANES, -1)
