@@ -178,8 +178,8 @@ def test_a_sample_of_the_choices_has_their_options_and_the_inducing_ones():
 @pytest.fixture(scope="module")
 def both():
     """Posteriors of the same choices with square factors and with features, and options that neither has seen."""
-    data = some_data(400, 120, size=4)
-    fits = [cb.ChoiceGP(inducing=inducing).fit_silently(data, seed=0) for inducing in (None, 40)]
+    data = some_data(250, 120, size=4)
+    fits = [cb.ChoiceGP(inducing=inducing, engine="laplace").fit(data, seed=0) for inducing in (None, 40)]
     return *fits, np.random.default_rng(9).random((60, 2))
 
 
@@ -200,7 +200,7 @@ def test_choice_probabilities_are_those_of_square_factors_within_five_hundredths
         exact, found = (fit.choice_probabilities(points) for fit in (square, features))
         away.append(0.5 * sum(abs(exact[subset] - found[subset]) for subset in exact))
     assert np.mean(away) < 0.05
-    assert np.max(away) < 0.15
+    assert np.max(away) < 0.12
 
 
 def widths(fit, points):
@@ -212,17 +212,17 @@ def widths(fit, points):
 def test_bands_are_as_wide_as_those_of_square_factors_near_and_far_from_the_options(both):
     square, features, unseen = both
     far = np.array([[3.0, 3.0], [-2.0, 4.0]])
-    for points, tolerance in ((unseen, 0.25), (square.options, 0.25), (far, 0.1)):
+    for points, tolerance in ((unseen, 0.1), (square.options, 0.1), (far, 0.02)):
         ratio = widths(features, points).mean() / widths(square, points).mean()
         assert abs(np.log(ratio)) < tolerance
 
 
-def test_pareto_probabilities_are_those_of_square_factors_within_a_tenth(both):
+def test_pareto_probabilities_are_those_of_square_factors_within_three_hundredths_on_average(both):
     square, features, unseen = both
     for points in (unseen, square.options):
         exact, found = (fit.pareto_probability(points, draws=400) for fit in (square, features))
         assert np.abs(exact - found).mean() < 0.03
-        assert np.abs(exact - found).max() < 0.3
+        assert np.abs(exact - found).max() < 0.25
 
 
 def test_leave_one_out_scores_are_nearly_those_of_square_factors(both):

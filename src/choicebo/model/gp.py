@@ -16,7 +16,7 @@ from choicebo.model.convergence import margins
 from choicebo.model.covariance import Hyperparameters, HyperPrior, Kernel, kernel_named
 from choicebo.model.diagnostics import diagnose
 from choicebo.model.engines import Engine, ModelSpec, Reporter, engine_named
-from choicebo.model.engines.base import ProgressCallback, are_whole
+from choicebo.model.engines.base import INDEPENDENT, ProgressCallback, are_whole
 from choicebo.model.engines.whitening import Whitener
 from choicebo.model.evaluate import Likelihood
 from choicebo.model.features import representatives
@@ -155,7 +155,12 @@ class ChoiceGP:
             weights = np.array([choice.weight for choice in data.choices])
             quantities = np.concatenate([(log_likelihood @ weights)[None], np.moveaxis(of_pairs, 2, 0)])
         diagnostics = diagnose(
-            engine.name, quantities, found, engine.limits, time.perf_counter() - began, likelihood.inducing
+            engine.name,
+            quantities,
+            found,
+            INDEPENDENT if found.approximate else engine.limits,
+            time.perf_counter() - began,
+            likelihood.inducing,
         )
         return Posterior(
             data=data,

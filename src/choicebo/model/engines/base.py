@@ -69,6 +69,8 @@ class Fit(NamedTuple):
     acceptance: float = 1.0
     quantities: Array | None = None
     """(quantities, chains, draws): what the engine watched, where it made more draws than it returns."""
+    approximate: bool = False
+    """Whether a sampler had so many choices that it handed out draws of a Gaussian approximation instead."""
 
 
 class Basin(NamedTuple):

@@ -19,8 +19,14 @@ from choicebo.errors import InvalidInputError
 from choicebo.formatting import as_given
 from choicebo.model.convergence import least_effective, margin_pairs, worst_r_hat
 from choicebo.model.covariance import Hyperparameters
-from choicebo.model.engines.base import Basin, Fit, Learner, Limits, ModelSpec, Reporter, are_whole
-from choicebo.model.engines.gaussian import covariance_of, precision_at, precision_factor
+from choicebo.model.engines.base import Basin, Fit, Learned, Learner, Limits, ModelSpec, Reporter, are_whole
+from choicebo.model.engines.gaussian import (
+    covariance_of,
+    precision_at,
+    precision_factor,
+    root_of_inverse,
+    variational,
+)
 from choicebo.model.engines.laplace import Laplace, in_order_of
 from choicebo.model.engines.whitening import Whitened, Whitener
 from choicebo.model.evaluate import Likelihood
@@ -168,6 +174,9 @@ class Hamiltonian:
     """... up to so many of each chain."""
     max_work: int | None = None
     """Where given, a chain makes no more draws than this divided by the number of choices: many of them take longer."""
+    max_choices: int = 50_000
+    """Of more different choices the draws are those of the nearest Gaussian, a variational approximation; the diagnostics say
+    so."""
     num_samples: int = 10
     """Of each chain, before the limits are first looked at, and between two looks."""
     groups: int = 2
@@ -187,10 +196,11 @@ class Hamiltonian:
     """Finds the hyperparameters and the Gaussians to start from."""
 
     def __post_init__(self) -> None:
-        counts, draws = (self.groups, self.max_steps, self.curvature_draws), (self.num_samples, self.num_warmup)
+        counts = self.groups, self.max_steps, self.curvature_draws, self.max_choices
+        draws = self.num_samples, self.num_warmup
         if not are_whole(*counts, *draws) or min(counts) < 1 or min(draws) < 4:
             raise InvalidInputError(
-                "hmc needs at least 1 group, 1 step, 1 curvature draw, 4 draws and 4 warm-up transitions"
+                "hmc needs at least 1 group, 1 step, 1 curvature draw, 1 choice, 4 draws and 4 warm-up transitions"
             )
         if not are_whole(self.max_samples) or self.max_samples < self.num_samples:
             raise InvalidInputError(
@@ -220,6 +230,8 @@ class Hamiltonian:
         """Learn the hyperparameters, then draw until the limits are met."""
         learned = self.learner.learn(rng, spec, likelihood, start, report.part(0.0, 0.6))
         prior = Whitener.of(spec, likelihood).at(learned.hyper)
+        if likelihood.choices > self.max_choices:
+            return self._approximated(rng, likelihood, prior, learned)
         target = self._target(rng, likelihood, prior, learned.basins)
         centre = learned.basins[0].centre
         samplers = [
@@ -255,6 +267,15 @@ class Hamiltonian:
             float(np.mean([sampler.acceptance for sampler in samplers])),
             quantities,
         )
+
+    def _approximated(self, rng: np.random.Generator, likelihood: Likelihood, prior: Whitened, learned: Learned) -> Fit:
+        best = learned.basins[0]
+        factor = precision_factor(precision_at(likelihood, prior, best.centre))
+        centre, factor = variational(likelihood, prior, best.centre, factor)
+        nearest = Basin(centre, root_of_inverse(factor), best.log_evidence)
+        each = math.ceil(0.4 * self.limits.effective_draws)  # of four chains: some more than were asked for
+        whitened = _around(nearest, rng.standard_normal((4 * each, centre.size))).reshape(4, each, *centre.shape)
+        return Fit(learned.hyper, whitened, best.log_evidence, learned.trace, approximate=True)
 
     def _target(
         self, rng: np.random.Generator, likelihood: Likelihood, prior: Whitened, basins: tuple[Basin, ...]

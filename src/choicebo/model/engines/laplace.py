@@ -12,7 +12,6 @@ the full covariance, finds larger ones, and predicts better on the toy problem.
 from __future__ import annotations
 
 import dataclasses
-import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +28,7 @@ from choicebo.model.engines.gaussian import (
     climb,
     covariance_of,
     curved_features,
+    fixed_points,
     log_posterior,
     precision_factor,
     root_of_inverse,
@@ -107,21 +107,13 @@ class Packing(NamedTuple):
         return np.diag(self.vector(Hyperparameters(lengthscale, scale, coupling)))
 
 
-@functools.lru_cache(maxsize=8)
-def _fixed_points(size: int) -> Singles:
-    """Standard normal points (size, LANES) in antithetic pairs, the same whatever the seed."""
-    half = np.random.default_rng(0).standard_normal((size, LANES // 2))
-    half = half * np.sqrt(size / (half * half).sum(0))
-    return np.concatenate([half, -half], axis=1).astype(np.float32)
-
-
 def hyper_slope(likelihood: Likelihood, prior: Whitened, mode: Mode) -> Hyperparameters:
     """Average over the Gaussian around a mode of the log-likelihood's derivative by the hyperparameters.
 
     Exact for the linear part of the slope by the whitened values; the rest is averaged over fixed points.
     """
     n_e, m = mode.v.shape
-    away = solve_triangular(mode.factor, _fixed_points(n_e * m), lower=True, trans="T", check_finite=False)
+    away = solve_triangular(mode.factor, fixed_points(n_e * m), lower=True, trans="T", check_finite=False)
     points = (mode.v.reshape(-1, 1) + away).astype(np.float32).reshape(n_e, m, LANES)
     gradient = likelihood.value_and_gradient(prior.latent(points))[1]
     if not prior.square:
