@@ -175,14 +175,16 @@ class LatentDraws:
     def _fresh(self, points: Array, deviates: Array) -> Array:
         """Parts (draws, n, n_e) at different points that the draws are not at, from ``deviates: (draws, n_e, n)``."""
         cross = self._cross(points)
-        rest = np.swapaxes(self._factors_of_rest(points, cross), 1, 2)
-        if self.own is None:
-            return np.asarray(_stacked(self.whitened, cross) + _stacked(deviates, rest))
-        left = _stacked(deviates, rest)
-        rows = self.own.rows(points)
-        at = np.flatnonzero(rows >= 0)
-        left[:, at] = np.swapaxes(self.own.values(rows[at], deviates[..., at]), 1, 2)
-        return np.asarray(_stacked(self.whitened, cross) + left)
+        found = _stacked(self.whitened, cross)
+        rows = np.full(len(points), -1) if self.own is None else self.own.rows(points)
+        new = np.flatnonzero(rows < 0)
+        if len(new):
+            rest = np.swapaxes(self._factors_of_rest(points[new], cross[..., new]), 1, 2)
+            found[:, new] += _stacked(deviates[..., new], rest)
+        if self.own is not None and len(new) < len(points):
+            at = np.flatnonzero(rows >= 0)
+            found[:, at] += np.swapaxes(self.own.values(rows[at], deviates[..., at]), 1, 2)
+        return found
 
     def extended(self, points: Array, seed: Seed) -> LatentDraws:
         """The draws with ``points: (n, d)`` among the options: each draw imagines what they are worth."""

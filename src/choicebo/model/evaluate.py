@@ -41,6 +41,23 @@ class Ragged(NamedTuple):
     """(choices,): how often each counts, the weights of equal answers together; 0 leaves it out."""
 
 
+class Pairs(NamedTuple):
+    """All pairs of options within each choice, and their places in one sparse matrix."""
+
+    first: NDArray[np.int64]
+    """(pairs,): a member of a choice, numbered through all choices, ..."""
+    moved: NDArray[np.int64]
+    """... and the position within the choice of another, or of the same."""
+    mirrored: NDArray[np.int64]
+    """The pair with the two exchanged."""
+    place: NDArray[np.int64]
+    """Among the entries of the matrix."""
+    columns: NDArray[np.int64]
+    """(entries,)"""
+    begins: NDArray[np.int64]
+    """(options + 1,): where the entries of each row begin."""
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Likelihood:
     """The log-likelihood of all choices of a data set, as a function of the latent values of its options.
@@ -182,23 +199,46 @@ class Likelihood:
     def sparse_curvature(self, latent: Array) -> list[list[Any]]:
         """The same as one sparse matrix (m, m) for each pair of latent dimensions: two options that were never shown together
         have no entry."""
-        n_e, m = len(latent), self.options
-        members, offsets = self.ragged.members, self.ragged.offsets
-        sizes = np.diff(offsets)
-        first, size = np.repeat(offsets[:-1], sizes), np.repeat(sizes, sizes)
-        entries: list[list[list[tuple[Any, Any, Any]]]] = [[[] for _ in range(n_e)] for _ in range(n_e)]
+        from scipy.sparse import csr_array
+
+        n_e, pairs = len(latent), self._pairs
+        changes = np.empty((n_e, n_e, len(pairs.first)), dtype=np.float32)
         half = LANES // 2
         for begin, gradient in self._moved_gradients(latent):
-            for lane in range(half):
-                option, d = divmod(begin + lane, n_e)
-                at = np.flatnonzero(option < size)
-                rows, columns = members[at], members[first[at] + option]
-                for e in range(n_e):
-                    change = gradient[e, at, lane] - gradient[e, at, lane + half]
-                    entries[e][d].append((change, rows, columns))
-        blocks = [[_sparse(found, m) for found in row] for row in entries]
+            for d in range(n_e):
+                lane = pairs.moved * n_e + d - begin
+                at = np.flatnonzero((lane >= 0) & (lane < half))
+                up, down = (gradient[:, pairs.first[at], lane[at] + shift] for shift in (0, half))
+                changes[:, d, at] = up - down
         # Differences are not symmetric to the last digit.
-        return [[(blocks[d][e] + blocks[e][d].T) * np.float32(-0.25 / _STEP) for e in range(n_e)] for d in range(n_e)]
+        changes = (changes + np.swapaxes(changes, 0, 1)[..., pairs.mirrored]) * np.float32(-0.25 / _STEP)
+        shape, nonzero = (self.options, self.options), len(pairs.columns)
+        return [
+            [
+                csr_array(
+                    (np.bincount(pairs.place, each, nonzero).astype(np.float32), pairs.columns, pairs.begins),
+                    shape=shape,
+                )
+                for each in row
+            ]
+            for row in changes
+        ]
+
+    @functools.cached_property
+    def _pairs(self) -> Pairs:
+        members, offsets = self.ragged.members.astype(np.int64), self.ragged.offsets
+        sizes = np.diff(offsets)
+        size = np.repeat(sizes, sizes)  # of the choice of each member
+        first = np.repeat(np.arange(len(members)), size)
+        begins = np.repeat(np.concatenate([[0], np.cumsum(size)[:-1]]), size)
+        moved = np.arange(len(first)) - begins
+        start = np.repeat(np.repeat(offsets[:-1], sizes), size)
+        own = first - start  # position of the first within its choice
+        of_choice = np.repeat(np.concatenate([[0], np.cumsum(sizes**2)[:-1]]), sizes**2)
+        mirrored = of_choice + moved * np.repeat(size, size) + own
+        keys, place = np.unique(members[first] * self.options + members[start + moved], return_inverse=True)
+        rows = np.searchsorted(keys, np.arange(self.options + 1) * self.options)
+        return Pairs(first, moved, mirrored, place.reshape(-1), keys % self.options, rows)
 
     def _moved_gradients(self, latent: Array) -> Iterator[tuple[int, Singles]]:
         """Gradients (n_e, members, LANES) of each choice by the values of its own members, where coordinates were moved.
@@ -249,13 +289,6 @@ def _merged(choices: tuple[Choice, ...]) -> tuple[list[Choice], NDArray[np.int64
     place = [first.setdefault((frozenset(c.shown), frozenset(c.kept)), len(first)) for c in choices]
     different = dict(zip(reversed(place), reversed(choices), strict=True))
     return [different[number] for number in range(len(first))], np.array(place, dtype=np.int64)
-
-
-def _sparse(entries: list[tuple[Any, Any, Any]], m: int) -> Any:
-    from scipy.sparse import coo_array
-
-    values, rows, columns = (np.concatenate(part) for part in zip(*entries, strict=True))
-    return coo_array((values, (rows, columns)), shape=(m, m)).tocsr()
 
 
 @functools.cache

@@ -32,6 +32,8 @@ from choicebo.space.values import as_flag, as_generator
 Array = NDArray[np.float64]
 
 PREDICTION_RULES = ("pareto", "likelihood", "mean")
+SHORTLIST = 64
+"""Of many options, so many of the best are looked at for a question."""
 _CHUNK = 1024
 _MAX_DRAWS = 2**20
 _HALVINGS = 16
@@ -119,6 +121,19 @@ class Posterior:
             return found
         order = np.swapaxes(self.own.order.reshape(chains, draws), 0, 1).reshape(-1)
         return dataclasses.replace(found, own=OwnValues(self.options, self.own.mean, self.own.spread, order))
+
+    def shortlist(self, most: int = SHORTLIST, draws: int = 128) -> NDArray[np.int64]:
+        """Rows of :attr:`options` that matter for the next question: all of them, or, with inducing options, those that are
+        most probably Pareto-optimal, the best first."""
+        if self.inducing is None:
+            return np.arange(len(self.options))
+        probability = self.pareto_probability(self.options, draws=draws)
+        return np.argsort(-probability, kind="stable")[:most]
+
+    def shortlisted(self, draws: int) -> LatentDraws:
+        """At most ``draws`` draws at all options, or at the inducing ones and the :meth:`shortlist`."""
+        found = self.draws.thinned(draws)
+        return found if self.inducing is None else found.extended(self.options[self.shortlist()], 0)
 
     def latent(self, X: ArrayLike) -> LatentSummary:
         """Mean and 95 % band of each latent function at ``X: (n, d)``, any number of points."""
