@@ -136,7 +136,7 @@ def bench(
     ] = ",".join(map(str, _SCALE_SIZES)),
     data: Annotated[
         Path | None,
-        typer.Option("--data", file_okay=False, envvar="CHOICEBO_DATA", help="With --scale: folder of travelmode.csv."),
+        typer.Option("--data", file_okay=False, envvar="CHOICEBO_DATA", help="With --scale: folder of the real data."),
     ] = None,
     peer_seconds: Annotated[
         float, typer.Option("--peer-seconds", min=1.0, help="With --scale --peers: after so long the peer is given up.")
@@ -231,7 +231,7 @@ def _bench_scale(sizes: list[int], peers: bool, patience: float, data: Path | No
     from dataclasses import asdict
     from json import dumps
 
-    from choicebo.experiments import baselines, bench_logit, bench_scale
+    from choicebo.experiments import baselines, bench_forms, bench_logit, bench_scale
     from choicebo.experiments.provenance import provenance
 
     if peers:
@@ -245,6 +245,11 @@ def _bench_scale(sizes: list[int], peers: bool, patience: float, data: Path | No
     for found in bench_scale.measure(sizes, peers, patience):
         timings.append(found)
         output.say(bench_scale.line(bench_scale.row(found)))
+    output.say(f"\nFeatures beside square factors, {bench_forms.N_CHOICES} choices of 3, accuracy of exact sets:")
+    forms = []
+    for form in bench_forms.compare(data):
+        forms.append(form)
+        output.say(bench_forms.line(form))
     logit = []
     if singles is not None:
         output.say(
@@ -254,11 +259,8 @@ def _bench_scale(sizes: list[int], peers: bool, patience: float, data: Path | No
             logit.append(each)
             output.say(f"{each.method:<26}  log score {each.log_score:.4f}  {each.seconds:.1f} s")
     if json is not None:
-        content = {
-            **provenance(),
-            "scale": [asdict(each) for each in timings],
-            "logit": [asdict(each) for each in logit],
-        }
+        parts: dict[str, list[Any]] = {"scale": timings, "forms": forms, "logit": logit}
+        content = {**provenance(), **{name: [asdict(each) for each in part] for name, part in parts.items()}}
         json.write_text(dumps(content, indent=1) + "\n", encoding="utf-8")
         output.say(f"Figures: {json}")
 
