@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from model_helpers import central_differences
 
 import choicebo as cb
 from choicebo.model.covariance import Hyperparameters, option_covariance
+from choicebo.model.engines import Hamiltonian, Laplace, Limits, Variational
 from choicebo.model.engines.base import ModelSpec
 from choicebo.model.engines.gaussian import climb, log_posterior, precision_at
 from choicebo.model.engines.laplace import hyper_slope
 from choicebo.model.engines.whitening import Whitener
 from choicebo.model.evaluate import Likelihood
-from choicebo.model.features import inducing_rows
+from choicebo.model.features import inducing_rows, representatives
 from choicebo.model.native import LANES
 
 HYPER = Hyperparameters(np.log([[0.4, 0.7], [0.8, 0.5]]), np.log([2.0, 1.5]), np.array([[0.0, 0.0], [0.5, 0.0]]))
@@ -287,3 +290,87 @@ def test_nearly_singular_covariances_survive():
     fit = cb.ChoiceGP(kernel="rbf", nugget=0.0, engine="laplace", inducing=30).fit(cb.ChoiceData(X, choices))
     assert np.isfinite(fit.latent(X).mean).all()
     assert np.isfinite(fit.sample(X, draws=20)).all()
+
+
+def kept_share(fit, data, choices=150):
+    """The share of some choices that the fit would have predicted."""
+    some = data.choices[:choices]
+    sets = np.stack([data.X[list(choice.shown)] for choice in some])
+    kept = [tuple(choice.shown.index(i) for i in choice.kept) for choice in some]
+    return np.mean([one == other for one, other in zip(fit.predict_choices(sets), kept, strict=True)])
+
+
+@pytest.mark.parametrize("inducing", [None, 25])
+@pytest.mark.parametrize("engine", [Laplace(subset=60), Variational(subset=60)])
+def test_hyperparameters_of_a_part_of_the_choices_and_draws_of_all(engine, inducing):
+    data = some_data(300, 50)
+    whole = dataclasses.replace(engine, subset=300)
+    part, all_of_it = (cb.ChoiceGP(engine=each, inducing=inducing).fit(data) for each in (engine, whole))
+    assert not np.array_equal(part.hyper.log_scale, all_of_it.hyper.log_scale)
+    assert part.log_likelihood.shape[2] == 300
+    assert kept_share(part, data) > kept_share(all_of_it, data) - 0.06
+
+
+@pytest.mark.parametrize("inducing", [None, 25])
+def test_beyond_a_number_of_choices_hmc_draws_from_the_nearest_gaussian_and_says_so(inducing):
+    data = some_data(150, 50)
+    engine = Hamiltonian(max_choices=100, limits=Limits(1.05, 200.0))
+    fit, drawn = (
+        cb.ChoiceGP(engine=each, inducing=inducing).fit_silently(data)
+        for each in (engine, dataclasses.replace(engine, max_choices=1000))
+    )
+    assert fit.diagnostics.approximate
+    assert "draws of a variational approximation" in repr(fit.diagnostics)
+    assert not fit.diagnostics.problems
+    assert not drawn.diagnostics.approximate
+    away = []
+    for points in data.X[:40].reshape(10, 4, 2):
+        found, expected = (each.choice_probabilities(points) for each in (fit, drawn))
+        away.append(0.5 * sum(abs(found[subset] - expected[subset]) for subset in expected))
+    assert np.mean(away) < 0.06
+
+
+def test_an_option_that_was_shown_has_told_some_of_its_own_part():
+    """Two copies of each point, hardly apart; one of them always wins: only a part of its own can say so."""
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.random((20, 1)), 2, axis=0)
+    X[1::2] = np.clip(X[1::2] + 1e-4, 0.0, 1.0)
+    choices = []
+    for _ in range(200):
+        shown = rng.choice(40, 2, replace=False)
+        choices.append(cb.Choice(shown, [shown[(X[shown, 0] + 0.3 * (shown % 2)).argmax()]]))
+    fit = cb.ChoiceGP(latent_dim=1, engine="laplace", nugget=0.1, inducing=12).fit(cb.ChoiceData(X, choices))
+    mean = fit.latent(fit.options).mean[:, 0]
+    lower, upper = mean[0::2], mean[1::2]
+    assert (upper > lower).mean() > 0.9
+    assert fit.own.spread.max() <= np.sqrt(0.1 + 0.1)
+    assert (fit.own.spread[..., fit.inducing] < 0.02).all()
+
+
+def test_a_fit_with_features_is_the_same_every_time():
+    data = some_data(60, 40)
+    one, other = (cb.ChoiceGP(inducing=15, engine=Hamiltonian(max_samples=10)).fit_silently(data, seed=3) for _ in "ab")
+    np.testing.assert_array_equal(one.whitened, other.whitened)
+    np.testing.assert_array_equal(one.own.mean, other.own.mean)
+
+
+def test_more_than_four_hundred_options_are_represented_by_some():
+    rng = np.random.default_rng(0)
+    lengthscale = np.array([[0.4, 0.4]])
+    assert representatives("auto", rng.random((400, 2)), "matern32", lengthscale) is None
+    assert 32 <= len(representatives("auto", rng.random((401, 2)), "matern32", lengthscale)) <= 192
+    assert len(representatives("auto", rng.random((401, 9)), "matern12", np.full((1, 9), 0.1))) == 192
+    assert representatives(None, rng.random((401, 2)), "matern32", lengthscale) is None
+    assert len(representatives(7, rng.random((20, 2)), "matern32", lengthscale)) == 7
+
+
+def test_the_shortlist_holds_the_options_that_are_probably_best(both):
+    square, features, _ = both
+    np.testing.assert_array_equal(square.shortlist(), np.arange(len(square.options)))
+    rows = features.shortlist(10)
+    probability = features.pareto_probability(features.options, draws=128)
+    assert probability[rows].min() >= np.sort(probability)[-10]
+    draws = features.shortlisted(50)
+    assert draws.count == 50
+    assert len(draws.X) > 40
+    assert square.shortlisted(50).X.shape == square.options.shape

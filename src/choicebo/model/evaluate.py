@@ -109,6 +109,11 @@ class Likelihood:
         return len(self.X)
 
     @property
+    def coordinates(self) -> int:
+        """How many whitened values each latent dimension has: one for each option, or for each inducing one."""
+        return self.options if self.inducing is None else len(self.inducing)
+
+    @property
     def choices(self) -> int:
         """How many different choices there are."""
         return len(self.ragged.kept)

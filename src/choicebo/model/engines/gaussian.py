@@ -31,7 +31,7 @@ _NEAR = 0.05
 """A curvature is the mode's if it was found where a step promised less, in nats."""
 _ENOUGH = 1e-3
 """Steps that promise less are not taken, in nats: the likelihood has single precision."""
-_VARIATIONAL_STEPS = 4
+_VARIATIONAL_STEPS = 6
 _CURVED_AT = [0, LANES // 2, 1, LANES // 2 + 1]
 """Of the fixed points, two pairs at which the curvature is looked at: it changes less than the slope."""
 
@@ -198,14 +198,20 @@ def variational(likelihood: Likelihood, prior: Whitened, v: Array, factor: Singl
     """
     for _ in range(_VARIATIONAL_STEPS):
         away = solve_triangular(factor, fixed_points(v.size), lower=True, trans="T", check_finite=False)
-        points = v[..., None] + away.reshape(*v.shape, LANES)
-        slope = log_posterior(likelihood, prior, points)[1].mean(2)
+        away = away.reshape(*v.shape, LANES)
+        points = v[..., None] + away
+        value, slopes = log_posterior(likelihood, prior, points)
+        height, slope = value.mean(), slopes.mean(2)
         some = np.moveaxis(points[..., _CURVED_AT], 2, 0)
         factor = precision_factor(precision_at(likelihood, prior, *some))
-        move, _ = spotrs(factor, slope.reshape(-1).astype(np.float32), lower=1)
-        v = v + move.reshape(v.shape)
-        if 0.5 * float(slope.reshape(-1) @ move) < _ENOUGH:
+        solved, _ = spotrs(factor, slope.reshape(-1).astype(np.float32), lower=1)
+        move = solved.reshape(v.shape)
+        if 0.5 * float((slope * move).sum()) < _ENOUGH:
             break
+        for share in _STEP_LENGTHS[::3]:
+            if log_posterior(likelihood, prior, points + share * move[..., None])[0].mean() > height:
+                v = v + share * move
+                break
     return v, factor
 
 

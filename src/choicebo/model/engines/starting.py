@@ -69,12 +69,11 @@ def starting_points(
     rng: np.random.Generator, spec: ModelSpec, likelihood: Likelihood, *, starts: int, report: Reporter
 ) -> Starts:
     """Run the short course from ``starts`` random starting points."""
-    n_e, dim = spec.latent_dim, likelihood.X.shape[1]
+    n_e, m, dim = spec.latent_dim, likelihood.coordinates, likelihood.X.shape[1]
     shared = dataclasses.replace(spec, latent_dim=1, correlated=False)
     whitener = Whitener.of(shared, likelihood)
     hyper = spec.prior.centre(dim, 1)
     hyper = hyper._replace(log_lengthscale=hyper.log_lengthscale + np.log(_SHORTENED))
-    m = likelihood.options if whitener.inducing is None else len(whitener.inducing)
     mean: Singles = (_SPREAD * rng.standard_normal((n_e, m, starts))).astype(np.float32)
     log_sd: Singles = np.full_like(mean, -0.5)
     by_mean, by_sd, by_hyper = Adam(), Adam(), Adam(0.8, 0.95)
