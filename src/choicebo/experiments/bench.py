@@ -100,14 +100,15 @@ def bench_data(case: Case, seed: int = 0) -> ChoiceData:
     ChoiceData(n_options=20, dim=2, n_choices=10)
     """
     rng = np.random.default_rng(seed)
-    person = Chooser(_two_smooth_objectives, noise=0.05)
+    person = Chooser(two_smooth_objectives, noise=0.05)
     options = rng.random((case.n_options, 2))
     sets = random_sets(case.n_options, case.set_size, case.n_choices, rng)
     choices = [(shown, [shown[i] for i in person(options[shown], rng)]) for shown in sets.tolist()]
     return ChoiceData(options, choices)
 
 
-def _two_smooth_objectives(X: Array) -> Array:
+def two_smooth_objectives(X: Array) -> Array:
+    """Objectives (n, 2) of options (n, 2) of the unit square."""
     x, y = X.T
     return np.stack([np.sin(3.0 * x) + y, np.cos(4.0 * x * y) - 0.5 * y], axis=1)
 

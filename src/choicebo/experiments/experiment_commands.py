@@ -24,6 +24,7 @@ DEMO_PICTURE = Path("choicebo-demo.png")
 DEMO_TEST_SETS = 300
 _STUDY = 40
 """Questions of an ordinary study, whose fits ``bench`` looks at."""
+_SCALE_SIZES = (100, 300, 1_000, 3_000, 10_000, 30_000)
 
 
 def _picture(path: Path) -> Path:
@@ -127,6 +128,19 @@ def bench(
     peers: Annotated[
         bool, typer.Option("--peers", help="BoTorch's PairwiseGP beside it; needs choicebo[botorch].")
     ] = False,
+    scale: Annotated[
+        bool, typer.Option("--scale", help="Instead: time, memory and accuracy as the number of choices grows.")
+    ] = False,
+    sizes: Annotated[
+        str, typer.Option("--sizes", metavar="N,N,...", help="With --scale: the numbers of choices.")
+    ] = ",".join(map(str, _SCALE_SIZES)),
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", file_okay=False, envvar="CHOICEBO_DATA", help="With --scale: folder of the real data."),
+    ] = None,
+    peer_seconds: Annotated[
+        float, typer.Option("--peer-seconds", min=1.0, help="With --scale --peers: after so long the peer is given up.")
+    ] = 120.0,
 ) -> None:
     """Time what a person waits for on this machine.
 
@@ -137,11 +151,15 @@ def bench(
     Examples:
       choicebo bench
       choicebo bench --full --json bench.json
+      choicebo bench --scale --sizes 1000,3000 --peers --data DIR
     """
     if json is not None:
         require_writable(json.parent)
     if quick and full:
         raise typer.BadParameter("give --quick or --full, not both")
+    if scale:
+        _bench_scale(_as_sizes(sizes), peers, peer_seconds, data, json)
+        return
     from dataclasses import asdict
     from json import dumps
 
@@ -181,8 +199,8 @@ def bench(
 
     rivals = []
     if peers:
-        data = courses[0].data.subset(range(steps[-1].answers))
-        rivals.append(bench_step.time_pairwise(data, repetitions))
+        answers = courses[0].data.subset(range(steps[-1].answers))
+        rivals.append(bench_step.time_pairwise(answers, repetitions))
         console.print(bench_step.peers_table(steps[-1], rivals))
     if json is not None:
         content = {
@@ -196,6 +214,55 @@ def bench(
         }
         json.write_text(dumps(content, indent=1) + "\n", encoding="utf-8")
         console.print(f"Figures: [bold]{json}[/bold]")
+
+
+def _as_sizes(text: str) -> list[int]:
+    try:
+        sizes = [int(part) for part in text.split(",")]
+    except ValueError:
+        sizes = []
+    if not sizes or min(sizes) < 10:
+        raise typer.BadParameter(f"--sizes is {text!r}; give whole numbers of at least 10, such as 1000,3000")
+    return sizes
+
+
+def _bench_scale(sizes: list[int], peers: bool, patience: float, data: Path | None, json: Path | None) -> None:
+    """Rows are printed as they are measured."""
+    from dataclasses import asdict
+    from json import dumps
+
+    from choicebo.experiments import baselines, bench_forms, bench_logit, bench_scale
+    from choicebo.experiments.provenance import provenance
+
+    if peers:
+        baselines.require("--peers")
+    singles = None if data is None else bench_logit.read(data)
+    output.say(
+        "Choices of 5 over as many options, two hidden objectives; accuracy is that of exact sets, on unseen options."
+    )
+    output.say(bench_scale.line(bench_scale.HEADINGS))
+    timings = []
+    for found in bench_scale.measure(sizes, peers, patience):
+        timings.append(found)
+        output.say(bench_scale.line(bench_scale.row(found)))
+    output.say(f"\nFeatures beside square factors, {bench_forms.N_CHOICES} choices of 3, accuracy of exact sets:")
+    forms = []
+    for form in bench_forms.compare(data):
+        forms.append(form)
+        output.say(bench_forms.line(form))
+    logit = []
+    if singles is not None:
+        output.say(
+            f"\nSingle choices of {len(singles.chosen)} travellers among {singles.X.shape[1]} modes, five folds:"
+        )
+        for each in bench_logit.compare(singles):
+            logit.append(each)
+            output.say(f"{each.method:<26}  log score {each.log_score:.4f}  {each.seconds:.1f} s")
+    if json is not None:
+        parts: dict[str, list[Any]] = {"scale": timings, "forms": forms, "logit": logit}
+        content = {**provenance(), **{name: [asdict(each) for each in part] for name, part in parts.items()}}
+        json.write_text(dumps(content, indent=1) + "\n", encoding="utf-8")
+        output.say(f"Figures: {json}")
 
 
 def _found_table(course: Course) -> Any:

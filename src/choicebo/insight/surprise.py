@@ -136,6 +136,7 @@ def _fit_without(posterior: Posterior, number: int, seed: int) -> Posterior:
         nugget=spec.nugget,
         prior=spec.prior,
         correlated=spec.correlated,
+        inducing=spec.inducing,
     )
     return model.fit_silently(posterior.data.without(number), seed)
 

@@ -24,9 +24,10 @@ def margin_pairs(options: int, seed: int = 0) -> tuple[NDArray[np.int64], NDArra
 
 
 def margins(latent: Array) -> Array:
-    """Dominance margins of some pairs of options: ``latent: (chains, draws, n_e, options)`` -> (pairs, chains, draws)."""
+    """Dominance margins of some pairs of options: ``latent: (draws, n_e, options)`` -> (draws, pairs)."""
     first, second = margin_pairs(latent.shape[-1])
-    return np.moveaxis((latent[..., first] - latent[..., second]).min(axis=2), -1, 0)
+    ours, theirs = (latent[..., part].astype(np.float64) for part in (first, second))
+    return np.asarray((ours - theirs).min(axis=1))
 
 
 def worst_r_hat(quantities: Array) -> float:

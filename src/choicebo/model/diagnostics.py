@@ -35,10 +35,16 @@ class Diagnostics:
     seconds: float
     limits: Limits = Limits()
     """What was asked for."""
+    inducing: int | None = None
+    """Options whose latent values stand for those of all; ``None`` if each has a value of its own."""
+    approximate: bool = False
+    """Whether there were so many choices that the draws are those of the nearest Gaussian, not of the posterior itself."""
 
     def __repr__(self) -> str:
         draws = f"{self.effective_sample_size:,.0f} effective draws of {self.draws:,}"
         told = [f"engine={self.engine!r}", f"r_hat={self.r_hat:.3f}", draws]
+        told += [f"features of {counted(self.inducing, 'inducing option')}"] if self.inducing is not None else []
+        told += ["draws of a variational approximation"] if self.approximate else []
         told += [counted(self.divergences, "divergence")] if self.divergences else []
         told += [f"log_evidence={self.log_evidence:.1f}", f"seconds={self.seconds:.1f}", *self.problems]
         return f"Diagnostics({', '.join(told)})"
@@ -83,7 +89,14 @@ class Diagnostics:
             warnings.warn("; ".join(self.problems), ConvergenceWarning, stacklevel=3)
 
 
-def diagnose(engine: str, quantities: Array, fit: Fit, limits: Limits, seconds: float) -> Diagnostics:
+def diagnose(
+    engine: str,
+    quantities: Array,
+    fit: Fit,
+    limits: Limits,
+    seconds: float,
+    inducing: NDArray[np.int64] | None = None,
+) -> Diagnostics:
     """Summarise the draws of ``fit``; ``quantities: (quantities, chains, draws)``."""
     _, chains, draws = quantities.shape
     return Diagnostics(
@@ -97,4 +110,6 @@ def diagnose(engine: str, quantities: Array, fit: Fit, limits: Limits, seconds: 
         draws=chains * draws,
         seconds=seconds,
         limits=limits,
+        inducing=None if inducing is None else len(inducing),
+        approximate=fit.approximate,
     )

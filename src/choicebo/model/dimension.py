@@ -19,7 +19,7 @@ from choicebo.formatting import as_given
 from choicebo.model.covariance import Hyperparameters, HyperPrior
 from choicebo.model.engines.base import ProgressCallback, Reporter
 from choicebo.model.gp import ChoiceGP
-from choicebo.model.loo import Loo
+from choicebo.model.loo import Loo, summed
 from choicebo.model.posterior import Posterior
 from choicebo.space.values import as_generator
 
@@ -114,15 +114,13 @@ def select_latent_dim(
     return DimensionSelection(best, _table(scores, seconds), posteriors[best], posteriors, scores)
 
 
-def paired_difference(larger: Array, smaller: Array) -> tuple[float, float]:
+def paired_difference(larger: Array, smaller: Array, weights: Array | None = None) -> tuple[float, float]:
     """The sum of the differences between two models' pointwise scores, and its standard error.
 
     >>> paired_difference(np.array([-1.0, -2.0]), np.array([-2.0, -5.0]))
     (4.0, 2.0)
     """
-    difference = larger - smaller
-    n = len(difference)
-    return float(difference.sum()), float(np.sqrt(n * difference.var(ddof=1))) if n > 1 else float("inf")
+    return summed(larger - smaller, weights)
 
 
 def no_longer_improves(scores: dict[int, Loo]) -> bool:
@@ -247,7 +245,7 @@ def _one_more(hyper: Hyperparameters, prior: HyperPrior) -> Hyperparameters:
 
 
 def _clearly_better(one: Loo, other: Loo) -> bool:
-    difference, se = paired_difference(one.pointwise, other.pointwise)
+    difference, se = paired_difference(one.pointwise, other.pointwise, one.weights)
     return difference > se
 
 
@@ -255,7 +253,7 @@ def _table(scores: dict[int, Loo], seconds: dict[int, float]) -> tuple[Dimension
     leader = max(scores.values(), key=lambda score: score.elpd)
     rows = []
     for n_e, score in scores.items():
-        difference, se = paired_difference(score.pointwise, leader.pointwise)
+        difference, se = paired_difference(score.pointwise, leader.pointwise, score.weights)
         worst = float(score.khat.max())
         counts = len(score.refitted), len(score.unreliable)
         rows.append(DimensionRow(n_e, score.elpd, score.se, difference, se, worst, *counts, seconds[n_e]))
@@ -264,7 +262,7 @@ def _table(scores: dict[int, Loo], seconds: dict[int, float]) -> tuple[Dimension
 
 def _reason(chosen: int, current: int, scores: dict[int, Loo]) -> str:
     def against(a: int, b: int) -> str:
-        difference, se = paired_difference(scores[a].pointwise, scores[b].pointwise)
+        difference, se = paired_difference(scores[a].pointwise, scores[b].pointwise, scores[a].weights)
         return f"leave-one-out score {scores[a].elpd:.1f} against {scores[b].elpd:.1f}, difference {difference:.1f} ± {se:.1f}"
 
     if chosen > current:

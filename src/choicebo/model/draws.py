@@ -20,7 +20,7 @@ from choicebo.model.covariance import (
     squared_differences,
 )
 from choicebo.model.outlook import Marginals, Path, prior_angles
-from choicebo.space.points import rows_in
+from choicebo.space.points import point_keys, rows_in
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -30,6 +30,41 @@ FEATURES = 512
 """Random Fourier features of one path."""
 _FEW = 40
 """Options of which all pairs are compared faster than one draw after the other is looked at."""
+
+
+_JOINT = 1024
+"""Unknown points whose values are drawn jointly. More are drawn so many at a time: given what the draws know, those of one time
+are independent of those of another."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class OwnValues:
+    """Options of which the draws know, beyond what the options tell that they are at, their own parts: Gaussians."""
+
+    X: Array
+    """(m, d)"""
+    mean: Array
+    """(orders, n_e, m)"""
+    spread: Array
+    """(orders, n_e, m)"""
+    order: Rows
+    """(draws,): which of the orders each draw has."""
+
+    @functools.cached_property
+    def _rows(self) -> dict[bytes, int]:
+        return {key: row for row, key in enumerate(point_keys(self.X))}
+
+    def rows(self, points: Array) -> Rows:
+        """The row of each of ``points: (n, d)`` among the options, or -1."""
+        return np.array([self._rows.get(key, -1) for key in point_keys(points)], dtype=np.int64)
+
+    def taken(self, draws: Rows) -> OwnValues:
+        """For these draws only."""
+        return dataclasses.replace(self, order=self.order[draws])
+
+    def values(self, rows: Rows, deviates: Array) -> Array:
+        """Own parts (draws, n_e, n) of some options from ``deviates: (draws, n_e, n)``."""
+        return np.asarray(self.mean[..., rows][self.order] + self.spread[..., rows][self.order] * deviates)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -53,6 +88,8 @@ class LatentDraws:
     """(n_e, n_e): the latent functions as combinations of the parts, ``f = mixing @ parts``."""
     kernel: str | Kernel
     nugget: float
+    own: OwnValues | None = None
+    """What is known of further options, where these are so many that the draws are not at all of them."""
 
     @classmethod
     def of(
@@ -96,7 +133,8 @@ class LatentDraws:
 
     def taken(self, rows: Rows) -> LatentDraws:
         """These draws only, a draw that is given twice counting twice."""
-        return dataclasses.replace(self, whitened=self.whitened[rows])
+        own = None if self.own is None else self.own.taken(rows)
+        return dataclasses.replace(self, whitened=self.whitened[rows], own=own)
 
     def thinned(self, count: int) -> LatentDraws:
         """At most ``count`` draws, spread evenly over all of them."""
@@ -110,7 +148,14 @@ class LatentDraws:
         """
         cross = self._cross(points)
         rest = np.maximum(1.0 - (cross * cross).sum(1), 0.0)
-        return _stacked(self.whitened, cross) @ self.mixing.T, rest.T @ (self.mixing**2).T
+        parts = _stacked(self.whitened, cross)
+        if self.own is not None:
+            rows = np.where(rows_in(self.X, points) < 0, self.own.rows(points), -1)
+            at = np.flatnonzero(rows >= 0)
+            parts[:, at] += np.swapaxes(self.own.values(rows[at], np.zeros(1)), 1, 2)
+            share = np.bincount(self.own.order, minlength=len(self.own.spread)) / self.count
+            rest[:, at] = np.tensordot(share, self.own.spread[..., rows[at]] ** 2, axes=1)
+        return parts @ self.mixing.T, rest.T @ (self.mixing**2).T
 
     def at(self, points: Array, seed: Seed) -> Array:
         """Joint draws (draws, n, n_e) at ``points: (n, d)``; at known options, the draws that are there.
@@ -121,12 +166,25 @@ class LatentDraws:
         result = self.latent[:, where]
         if (where < 0).any():
             fresh, inverse = np.unique(points[where < 0], axis=0, return_inverse=True)
-            cross = self._cross(fresh)
             deviates = self._deviates(len(fresh), seed)
-            rest = np.swapaxes(self._factors_of_rest(fresh, cross), 1, 2)
-            found = (_stacked(self.whitened, cross) + _stacked(deviates, rest)) @ self.mixing.T
-            result[:, where < 0] = found[:, inverse.reshape(-1)]
+            blocks = [slice(begin, begin + _JOINT) for begin in range(0, len(fresh), _JOINT)]
+            found = [self._fresh(fresh[block], deviates[..., block]) @ self.mixing.T for block in blocks]
+            result[:, where < 0] = np.concatenate(found, axis=1)[:, inverse.reshape(-1)]
         return result
+
+    def _fresh(self, points: Array, deviates: Array) -> Array:
+        """Parts (draws, n, n_e) at different points that the draws are not at, from ``deviates: (draws, n_e, n)``."""
+        cross = self._cross(points)
+        found = _stacked(self.whitened, cross)
+        rows = np.full(len(points), -1) if self.own is None else self.own.rows(points)
+        new = np.flatnonzero(rows < 0)
+        if len(new):
+            rest = np.swapaxes(self._factors_of_rest(points[new], cross[..., new]), 1, 2)
+            found[:, new] += _stacked(deviates[..., new], rest)
+        if self.own is not None and len(new) < len(points):
+            at = np.flatnonzero(rows >= 0)
+            found[:, at] += np.swapaxes(self.own.values(rows[at], deviates[..., at]), 1, 2)
+        return found
 
     def extended(self, points: Array, seed: Seed) -> LatentDraws:
         """The draws with ``points: (n, d)`` among the options: each draw imagines what they are worth."""
@@ -134,16 +192,26 @@ class LatentDraws:
         added = points[np.sort(np.unique(points, axis=0, return_index=True)[1])]
         if len(added) == 0:
             return self
+        deviates = self._deviates(len(added), seed)
+        rows = np.full(len(added), -1) if self.own is None else self.own.rows(added)
+        order = np.argsort(
+            rows < 0, kind="stable"
+        )  # those whose own part is known come first: the others follow from them
+        added, rows = added[order], rows[order]
         m, total = len(self.X), len(self.X) + len(added)
         cross = self._cross(added)
         lower = np.zeros((self.latent_dim, total, total))
         lower[:, :m, :m] = self.factors
         lower[:, m:, :m] = np.swapaxes(cross, 1, 2)
         lower[:, m:, m:] = self._factors_of_rest(added, cross)
+        if self.own is not None and (known := int((rows >= 0).sum())):
+            own = self.own.values(rows[:known], deviates[..., :known])
+            for d in range(self.latent_dim):
+                deviates[:, d, :known] = _solved(lower[d, m : m + known, m : m + known], own[:, d].T).T
         return dataclasses.replace(
             self,
             X=np.concatenate([self.X, added]),
-            whitened=np.concatenate([self.whitened, self._deviates(len(added), seed)], axis=2),
+            whitened=np.concatenate([self.whitened, deviates], axis=2),
             factors=lower,
         )
 

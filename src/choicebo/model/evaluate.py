@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from choicebo.choices import ChoiceData
+from choicebo.choices import Choice, ChoiceData
 from choicebo.model import native
 from choicebo.model.choice_table import MAX_SET
 from choicebo.model.native import LANES
@@ -37,20 +38,46 @@ class Ragged(NamedTuple):
     log_uniform: Singles
     """(choices,): log-probability of each choice under a uniformly random non-empty subset."""
     counts: Singles
-    """(choices,): how often each counts; 0 leaves it out."""
+    """(choices,): how often each counts, the weights of equal answers together; 0 leaves it out."""
+
+
+class Pairs(NamedTuple):
+    """All pairs of options within each choice, and their places in one sparse matrix."""
+
+    first: NDArray[np.int64]
+    """(pairs,): a member of a choice, numbered through all choices, ..."""
+    moved: NDArray[np.int64]
+    """... and the position within the choice of another, or of the same."""
+    mirrored: NDArray[np.int64]
+    """The pair with the two exchanged."""
+    place: NDArray[np.int64]
+    """Among the entries of the matrix."""
+    columns: NDArray[np.int64]
+    """(entries,)"""
+    begins: NDArray[np.int64]
+    """(options + 1,): where the entries of each row begin."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Likelihood:
-    """The log-likelihood of all choices of a data set, as a function of the latent values of its options."""
+    """The log-likelihood of all choices of a data set, as a function of the latent values of its options.
+
+    Answers that say the same (the same options shown, in whatever order, and the same kept) are one choice that counts as
+    often as all of them together.
+    """
 
     X: Array
     """(m, d): the options that were shown."""
     rows: NDArray[np.int64]
     """Which rows of ``data.X`` they are."""
     ragged: Ragged
+    place: NDArray[np.int64]
+    """(answers,): which of the choices here each choice of the data is."""
     kind: str
     lapse: float
+    inducing: NDArray[np.int64] | None = None
+    """Rows of ``X`` whose latent values stand for those of all options, which are their conditional means (features);
+    ``None`` where every option has a value of its own (square factors)."""
 
     @classmethod
     def of(cls, data: ChoiceData, kind: str = "choice", lapse: float = 0.0) -> Likelihood:
@@ -62,17 +89,19 @@ class Likelihood:
         >>> found.rows.tolist(), found.ragged.members.tolist()
         ([0, 2], [1, 0])
         """
-        sizes = [len(choice.shown) for choice in data.choices]
-        shown = np.array([i for c in data.choices for i in (*c.kept, *c.rejected)], dtype=np.int64)
+        different, place = _merged(data.choices)
+        weights = np.bincount(place, [choice.weight for choice in data.choices])
+        sizes = [len(choice.shown) for choice in different]
+        shown = np.array([i for c in different for i in (*c.kept, *c.rejected)], dtype=np.int64)
         rows, members = np.unique(shown, return_inverse=True)
         ragged = Ragged(
             members.astype(np.int32),
             np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-            np.array([len(c.kept) for c in data.choices], dtype=np.int32),
+            np.array([len(c.kept) for c in different], dtype=np.int32),
             np.array([-np.log(2.0**size - 1.0) for size in sizes], dtype=np.float32),
-            np.ones(len(sizes), dtype=np.float32),
+            weights.astype(np.float32),
         )
-        return cls(np.asarray(data.X[rows]), rows, ragged, kind, lapse)
+        return cls(np.asarray(data.X[rows]), rows, ragged, place, kind, lapse)
 
     @property
     def options(self) -> int:
@@ -80,26 +109,65 @@ class Likelihood:
         return len(self.X)
 
     @property
+    def coordinates(self) -> int:
+        """How many whitened values each latent dimension has: one for each option, or for each inducing one."""
+        return self.options if self.inducing is None else len(self.inducing)
+
+    @property
     def choices(self) -> int:
-        """How many choices there are."""
+        """How many different choices there are."""
         return len(self.ragged.kept)
 
+    @functools.cached_property
+    def once(self) -> Likelihood:
+        """The same with each of the different choices counting once, apart from those that are left out."""
+        return dataclasses.replace(self, ragged=self.ragged._replace(counts=np.sign(self.ragged.counts)))
+
     def without(self, number: int) -> Likelihood:
-        """The same without one choice; the options stay."""
+        """The same without one answer of a choice, or without all of it if it counts less than once; the options stay."""
         counts = self.ragged.counts.copy()
-        counts[number] = 0.0
+        counts[number] = max(counts[number] - 1.0, 0.0)
         return dataclasses.replace(self, ragged=self.ragged._replace(counts=counts))
 
     def only(self, number: int) -> Likelihood:
-        """The likelihood of one choice alone; the options stay."""
+        """The likelihood of one choice alone, counting once; the options stay."""
         begin, end = self.ragged.offsets[number : number + 2]
         one = slice(number, number + 1)
         ragged = Ragged(
             self.ragged.members[begin:end].copy(),
             np.array([0, end - begin], dtype=np.int64),
-            *(part[one].copy() for part in self.ragged[2:]),
+            self.ragged.kept[one].copy(),
+            self.ragged.log_uniform[one].copy(),
+            np.ones(1, dtype=np.float32),
         )
         return dataclasses.replace(self, ragged=ragged)
+
+    def represented_by(self, inducing: NDArray[np.int64] | None) -> Likelihood:
+        """The same with other :attr:`inducing` options."""
+        return dataclasses.replace(self, inducing=inducing)
+
+    def sample(self, most: int) -> Likelihood:
+        """So many of the choices, spread evenly over all, where there are at least twice as many.
+
+        With features only their options stay, and the inducing ones; without, all do. So whitened values mean the same.
+        """
+        if self.choices <= 2 * most:
+            return self
+        taken = np.linspace(0, self.choices, most, endpoint=False).astype(np.int64)
+        sizes = np.diff(self.ragged.offsets)[taken]
+        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        starts = np.repeat(self.ragged.offsets[taken] - offsets[:-1], sizes)
+        members = self.ragged.members[starts + np.arange(offsets[-1])]
+        ragged = Ragged(
+            members, offsets, self.ragged.kept[taken], self.ragged.log_uniform[taken], self.ragged.counts[taken]
+        )
+        part = dataclasses.replace(self, ragged=ragged, place=np.arange(most))
+        if self.inducing is None:
+            return part
+        rows = np.union1d(members, self.inducing)
+        ragged = ragged._replace(members=np.searchsorted(rows, members).astype(np.int32))
+        inducing = np.searchsorted(rows, self.inducing)
+        return dataclasses.replace(part, X=self.X[rows], rows=self.rows[rows], ragged=ragged, inducing=inducing)
 
     def value_and_gradient(self, latent: Singles) -> tuple[Array, Singles]:
         """The log-likelihood of all choices, (LANES,), and its gradient, for ``latent: (n_e, m, LANES)``."""
@@ -107,8 +175,8 @@ class Likelihood:
         return values.sum(0, dtype=np.float64), gradient
 
     def values(self, latent: Array) -> Array:
-        """Log-likelihood (draws, choices) of each choice for ``latent: (draws, n_e, m)``."""
-        return self._in_lanes(latent, lambda block: self._evaluate(block, self.ragged, _FINE)[0])
+        """Log-likelihood (draws, choices) of each choice, counting once, for ``latent: (draws, n_e, m)``."""
+        return self._in_lanes(latent, lambda block: self._evaluate(block, self.once.ragged, _FINE)[0])
 
     def normalised_values(self, latent: Array) -> Array:
         """The same divided by the mass of all non-empty subsets of each set, for sets of up to 12 options.
@@ -125,16 +193,69 @@ class Likelihood:
         return np.asarray(np.logaddexp(np.log1p(-self.lapse) + raw, np.log(self.lapse) + self.ragged.log_uniform))
 
     def curvature(self, latent: Array) -> Singles:
-        """Negative Hessian at ``latent: (n_e, m)``, as (n_e m, n_e m), dimension-major.
+        """Negative Hessian at ``latent: (n_e, m)``, as (n_e m, n_e m), dimension-major."""
+        n_e = len(latent)
+        result = np.zeros((n_e * self.options, n_e * self.options), dtype=np.float32)
+        for begin, gradient in self._moved_gradients(latent):
+            members, offsets = self.ragged.members, self.ragged.offsets
+            native.add_differences(members, offsets, begin, np.float32(-0.5 / _STEP), gradient, result)
+        return result
 
-        Each choice gets options of its own: in eight lanes one coordinate of every choice goes up, in eight others it goes down.
+    def sparse_curvature(self, latent: Array) -> list[list[Any]]:
+        """The same as one sparse matrix (m, m) for each pair of latent dimensions: two options that were never shown together
+        have no entry."""
+        from scipy.sparse import csr_array
+
+        n_e, pairs = len(latent), self._pairs
+        changes = np.empty((n_e, n_e, len(pairs.first)), dtype=np.float32)
+        half = LANES // 2
+        for begin, gradient in self._moved_gradients(latent):
+            for d in range(n_e):
+                lane = pairs.moved * n_e + d - begin
+                at = np.flatnonzero((lane >= 0) & (lane < half))
+                up, down = (gradient[:, pairs.first[at], lane[at] + shift] for shift in (0, half))
+                changes[:, d, at] = up - down
+        # Differences are not symmetric to the last digit.
+        changes = (changes + np.swapaxes(changes, 0, 1)[..., pairs.mirrored]) * np.float32(-0.25 / _STEP)
+        shape, nonzero = (self.options, self.options), len(pairs.columns)
+        return [
+            [
+                csr_array(
+                    (np.bincount(pairs.place, each, nonzero).astype(np.float32), pairs.columns, pairs.begins),
+                    shape=shape,
+                )
+                for each in row
+            ]
+            for row in changes
+        ]
+
+    @functools.cached_property
+    def _pairs(self) -> Pairs:
+        members, offsets = self.ragged.members.astype(np.int64), self.ragged.offsets
+        sizes = np.diff(offsets)
+        size = np.repeat(sizes, sizes)  # of the choice of each member
+        first = np.repeat(np.arange(len(members)), size)
+        begins = np.repeat(np.concatenate([[0], np.cumsum(size)[:-1]]), size)
+        moved = np.arange(len(first)) - begins
+        start = np.repeat(np.repeat(offsets[:-1], sizes), size)
+        own = first - start  # position of the first within its choice
+        of_choice = np.repeat(np.concatenate([[0], np.cumsum(sizes**2)[:-1]]), sizes**2)
+        mirrored = of_choice + moved * np.repeat(size, size) + own
+        keys, place = np.unique(members[first] * self.options + members[start + moved], return_inverse=True)
+        rows = np.searchsorted(keys, np.arange(self.options + 1) * self.options)
+        return Pairs(first, moved, mirrored, place.reshape(-1), keys % self.options, rows)
+
+    def _moved_gradients(self, latent: Array) -> Iterator[tuple[int, Singles]]:
+        """Gradients (n_e, members, LANES) of each choice by the values of its own members, where coordinates were moved.
+
+        Each choice gets options of its own: in eight lanes one coordinate of every choice goes up, in eight others it goes
+        down. The first of these coordinates comes with each.
         """
         n_e = len(latent)
         members, offsets = self.ragged.members, self.ragged.offsets
         own = self.ragged._replace(members=np.arange(len(members), dtype=np.int32))
         here = np.repeat(latent[:, members, None].astype(np.float32), LANES, axis=2)
         place = (np.arange(len(members)) - np.repeat(offsets[:-1], np.diff(offsets))) * n_e
-        result = np.zeros((n_e * self.options, n_e * self.options), dtype=np.float32)
         half = LANES // 2
         for begin in range(0, int(np.diff(offsets).max()) * n_e, half):
             moved = here.copy()
@@ -143,9 +264,7 @@ class Likelihood:
                 at = np.flatnonzero((lane >= 0) & (lane < half))
                 moved[d, at, lane[at]] += _STEP
                 moved[d, at, lane[at] + half] -= _STEP
-            _, gradient = self._evaluate(moved, own, native.NODES)
-            native.add_differences(members, offsets, begin, np.float32(-0.5 / _STEP), gradient, result)
-        return result
+            yield begin, self._evaluate(moved, own, native.NODES)[1]
 
     def _evaluate(self, latent: Singles, ragged: Ragged, nodes: int) -> tuple[Singles, Singles]:
         kind = KINDS[self.kind]
@@ -167,6 +286,14 @@ class Likelihood:
         lanes = np.moveaxis(latent[padded].astype(np.float32).reshape(blocks, LANES, *latent.shape[1:]), 1, -1)
         found = [function(np.ascontiguousarray(block)).T for block in lanes]
         return np.concatenate(found)[:draws].astype(np.float64)
+
+
+def _merged(choices: tuple[Choice, ...]) -> tuple[list[Choice], NDArray[np.int64]]:
+    """The different choices in the order of their first occurrence, and for each choice which of them it is."""
+    first: dict[tuple[frozenset[int], frozenset[int]], int] = {}
+    place = [first.setdefault((frozenset(c.shown), frozenset(c.kept)), len(first)) for c in choices]
+    different = dict(zip(reversed(place), reversed(choices), strict=True))
+    return [different[number] for number in range(len(first))], np.array(place, dtype=np.int64)
 
 
 @functools.cache

@@ -16,10 +16,12 @@ from choicebo.model.convergence import margins
 from choicebo.model.covariance import Hyperparameters, HyperPrior, Kernel, kernel_named
 from choicebo.model.diagnostics import diagnose
 from choicebo.model.engines import Engine, ModelSpec, Reporter, engine_named
-from choicebo.model.engines.base import ProgressCallback
+from choicebo.model.engines.base import INDEPENDENT, ProgressCallback, are_whole
 from choicebo.model.engines.whitening import Whitener
 from choicebo.model.evaluate import Likelihood
+from choicebo.model.features import representatives
 from choicebo.model.likelihood import check_likelihood_settings, is_number
+from choicebo.model.own_parts import own_parts
 from choicebo.model.posterior import Posterior
 from choicebo.pareto import MAX_OBJECTIVES
 from choicebo.space.values import as_generator
@@ -49,6 +51,9 @@ class ChoiceGP:
     prior: HyperPrior = HyperPrior()
     correlated: bool = True
     """Whether the latent functions may be correlated, as heating and cooling loads are; the paper's are independent."""
+    inducing: int | str | None = "auto"
+    """Of many options, the number whose latent values stand for those of all (features). ``None``: all of them, at a cost that
+    grows with the cube of their number. ``"auto"``: all of up to 400 options; of more, as many as they need, up to 192."""
 
     def __post_init__(self) -> None:
         if (
@@ -67,13 +72,25 @@ class ChoiceGP:
             raise InvalidInputError(f"nugget must be at least 0 and below 1, got {as_given(self.nugget)}")
         if not isinstance(self.correlated, bool):
             raise InvalidInputError(f"correlated must be True or False, got {as_given(self.correlated)}")
+        named = self.inducing is None or self.inducing == "auto"
+        if not named and (not are_whole(self.inducing) or int(self.inducing) < 1):  # type: ignore[arg-type]
+            raise InvalidInputError(
+                f"inducing must be None, 'auto' or a whole number of at least 1, got {as_given(self.inducing)}"
+            )
         check_likelihood_settings((), self.latent_dim, 1.0, self.likelihood, self.lapse)
 
     @property
     def spec(self) -> ModelSpec:
         """The model apart from its data and engine."""
+        inducing = self.inducing if self.inducing is None or self.inducing == "auto" else int(self.inducing)
         return ModelSpec(
-            int(self.latent_dim), self.kernel, float(self.lapse), float(self.nugget), self.prior, self.correlated
+            int(self.latent_dim),
+            self.kernel,
+            float(self.lapse),
+            float(self.nugget),
+            self.prior,
+            self.correlated,
+            inducing,
         )
 
     def fit(
@@ -117,27 +134,42 @@ class ChoiceGP:
         compiling.prepare(lambda message: report(message, 0.0))
         with one_blas_thread():
             likelihood = Likelihood.of(data, self.likelihood, spec.lapse)
+            lengthscales = np.exp(spec.prior.centre(likelihood.X.shape[1], 1).log_lengthscale)
+            likelihood = likelihood.represented_by(
+                representatives(spec.inducing, likelihood.X, spec.kernel, lengthscales)
+            )
             found = engine.fit(rng, spec, likelihood, start, report)
             chains, draws = found.whitened.shape[:2]
-            lanes = np.moveaxis(found.whitened.reshape(chains * draws, *found.whitened.shape[2:]), 0, 2)
+            flat = found.whitened.reshape(chains * draws, *found.whitened.shape[2:])
             prior = Whitener.of(spec, likelihood).at(found.hyper)
-            latent = np.moveaxis(prior.latent(lanes.astype(np.float32)), 2, 0)
-            log_likelihood = likelihood.values(latent).reshape(chains, draws, -1)
+            values = prior.over(flat, likelihood.values)
+            log_likelihood = values.reshape(chains, draws, -1)[..., likelihood.place]
+            own = None if likelihood.inducing is None else own_parts(likelihood, prior, flat)
         if not np.isfinite(log_likelihood).all():
             raise NumericalError(
                 f"engine {engine.name!r} produced draws that are not finite; try another seed or engine='vi'"
             )
         quantities = found.quantities
         if quantities is None:
-            of_pairs = margins(latent.reshape(chains, draws, *latent.shape[1:]).astype(np.float64))
-            quantities = np.concatenate([log_likelihood.sum(-1)[None], of_pairs])
-        diagnostics = diagnose(engine.name, quantities, found, engine.limits, time.perf_counter() - began)
+            of_pairs = prior.over(flat, margins).reshape(chains, draws, -1)
+            weights = np.array([choice.weight for choice in data.choices])
+            quantities = np.concatenate([(log_likelihood @ weights)[None], np.moveaxis(of_pairs, 2, 0)])
+        diagnostics = diagnose(
+            engine.name,
+            quantities,
+            found,
+            INDEPENDENT if found.approximate else engine.limits,
+            time.perf_counter() - began,
+            likelihood.inducing,
+        )
         return Posterior(
             data=data,
             spec=spec,
             hyper=found.hyper,
             options=likelihood.X,
             whitened=found.whitened,
+            inducing=likelihood.inducing,
+            own=own,
             log_likelihood=log_likelihood,
             diagnostics=diagnostics,
             likelihood=self.likelihood,

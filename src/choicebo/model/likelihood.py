@@ -155,7 +155,8 @@ def choice_log_likelihood(
         lapse: Probability that an answer is a uniformly random non-empty subset.
 
     Returns:
-        One value per choice, ``(n_choices,)``. Over all subsets of a set they need not sum to one.
+        One value per choice, ``(n_choices,)``, times the weight of the choice: their sum is the log-likelihood of the data.
+        Over all subsets of a set the probabilities need not sum to one.
 
     Raises:
         InvalidInputError: A setting is out of range, the shape of ``latent`` does not fit, or a value is not finite.
@@ -166,7 +167,8 @@ def choice_log_likelihood(
     [-0.6931]
     """
     scaled = _scaled_latent(latent, data, noise, likelihood, lapse)
-    return with_lapse(_log_likelihood(scaled, data.choices, likelihood), _sizes(data.choices), lapse)
+    log_p = with_lapse(_log_likelihood(scaled, data.choices, likelihood), _sizes(data.choices), lapse)
+    return log_p * _weights(data.choices)
 
 
 def normalised_log_likelihood(
@@ -189,7 +191,7 @@ def normalised_log_likelihood(
     log_p = _log_likelihood(scaled, data.choices, likelihood)
     if likelihood == "choice":
         log_p -= _log_mass(scaled, data.choices)
-    return with_lapse(log_p, _sizes(data.choices), lapse)
+    return with_lapse(log_p, _sizes(data.choices), lapse) * _weights(data.choices)
 
 
 def is_number(value: object) -> bool:
@@ -294,6 +296,10 @@ def _log_mass(scaled: Array, choices: tuple[Choice, ...]) -> Array:
 
 def _sizes(choices: tuple[Choice, ...]) -> NDArray[np.int64]:
     return np.array([len(choice.shown) for choice in choices], dtype=np.int64)
+
+
+def _weights(choices: tuple[Choice, ...]) -> Array:
+    return np.array([choice.weight for choice in choices], dtype=np.float64)
 
 
 def _scaled_latent(latent: ArrayLike, data: ChoiceData, noise: float, likelihood: str, lapse: float) -> Array:

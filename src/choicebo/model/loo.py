@@ -6,6 +6,9 @@ one, and differs with the number of latent dimensions, so that unnormalised scor
 A refit leaves one choice out of the likelihood and draws anew from the posterior of the latent values, with chains that
 start where all choices led. The hyperparameters stay: a single choice hardly moves them, and learning them again would cost
 most of a fit.
+
+A choice with a weight stands for as many people who answered alike. What is left out is one of them, not all, and the score
+of one counts ``weight`` times. So equal answers give the same result one by one and merged.
 """
 
 from __future__ import annotations
@@ -48,12 +51,15 @@ class Loo(NamedTuple):
     """Expected log pointwise predictive density, summed over the choices."""
     se: float
     pointwise: Array
-    """(choices,): log-probability of each choice given all others, among the non-empty subsets of its set."""
+    """(choices,): log-probability of each choice given all others, among the non-empty subsets of its set; of one such answer,
+    whatever the weight."""
     khat: Array
     """(choices,): Pareto shape of the importance weights; above ``limit`` they are unreliable."""
     refitted: tuple[int, ...] = ()
     """Choices whose value comes from a fit without them, not from importance weights."""
     limit: float = 0.7
+    weights: Array | None = None
+    """(choices,): how often each score counts; ``None`` if all count once."""
 
     @property
     def unreliable(self) -> tuple[int, ...]:
@@ -64,7 +70,8 @@ class Loo(NamedTuple):
 def smoothed_weights(log_likelihood: Array, effective_draws: float) -> tuple[Array, Array]:
     """Weights that turn draws into draws without each choice: normalised logs (choices, draws), and k-hat per choice.
 
-    ``log_likelihood: (chains, draws, choices)``; the weights have the draws of all chains one after the other.
+    ``log_likelihood: (chains, draws, choices)``, of as much of each choice as is left out; the weights have the draws of all
+    chains one after the other.
     """
     from arviz_stats.base import array_stats
 
@@ -97,14 +104,18 @@ def leave_one_out(
     refit_limit: int,
     seed: int,
     report: Reporter,
+    weights: Array | None = None,
 ) -> Loo:
     """Score every choice by the draws ``whitened: (chains, draws, n_e, m)``, reweighted to those without it.
 
-    At most ``refit_limit`` choices with a poor k-hat are refitted instead, the worst first.
+    At most ``refit_limit`` choices with a poor k-hat are refitted instead, the worst first. Equal answers are scored once.
     """
+    place = likelihood.place
+    answers = np.unique(place, return_index=True)[1]
+    left_out = np.minimum(likelihood.ragged.counts, 1.0)
     prior = Whitener.of(spec, likelihood).at(hyper)
     flat = whitened.reshape(-1, *whitened.shape[2:])
-    log_weights, khat = smoothed_weights(log_likelihood, effective_draws)
+    log_weights, khat = smoothed_weights(log_likelihood[..., answers] * left_out, effective_draws)
     pointwise = np.logaddexp.reduce(log_weights + _scores(likelihood, prior, flat).T, axis=1)
     limit = khat_limit(len(flat))
     worst = [int(k) for k in np.argsort(-khat, kind="stable") if khat[k] > limit][: max(refit_limit, 0)]
@@ -112,21 +123,38 @@ def leave_one_out(
         refitter = Refitter.of(likelihood, prior, flat)
         for done, number in enumerate(worst, start=1):
             pointwise[number] = refitter.log_probability(number, seed)
-            report(f"fitting without choice {number}", done / len(worst))
-    return summarised(pointwise, khat, sorted(worst), limit)
+            report(f"fitting without choice {answers[number]}", done / len(worst))
+    refitted = [int(k) for k in np.flatnonzero(np.isin(place, worst))]
+    return summarised(pointwise[place], khat[place], refitted, limit, weights)
 
 
-def summarised(pointwise: Array, khat: Array, refitted: Iterable[int] = (), limit: float = 0.7) -> Loo:
+def summarised(
+    pointwise: Array, khat: Array, refitted: Iterable[int] = (), limit: float = 0.7, weights: Array | None = None
+) -> Loo:
     """The sum over the choices and its standard error."""
-    choices = len(pointwise)
-    se = float(np.sqrt(choices * pointwise.var(ddof=1))) if choices > 1 else float("nan")
-    return Loo(float(pointwise.sum()), se, pointwise, khat, tuple(refitted), limit)
+    total, se = summed(pointwise, weights)
+    return Loo(total, se if len(pointwise) > 1 else float("nan"), pointwise, khat, tuple(refitted), limit, weights)
+
+
+def summed(scores: Array, weights: Array | None = None) -> tuple[float, float]:
+    """The sum of scores that count ``weights`` times each, and its standard error; infinite if there is one alone.
+
+    >>> summed(np.array([1.0, 3.0]), np.array([2.0, 1.0])) == summed(np.array([1.0, 1.0, 3.0]))
+    True
+    """
+    if weights is None:
+        n = len(scores)
+        return float(scores.sum()), float(np.sqrt(n * scores.var(ddof=1))) if n > 1 else float("inf")
+    total = float(weights.sum())
+    if total <= 1.0:
+        return float(weights @ scores), float("inf")
+    variance = float(weights @ (scores - weights @ scores / total) ** 2) / (total - 1.0)
+    return float(weights @ scores), float(np.sqrt(total * variance))
 
 
 def _scores(likelihood: Likelihood, prior: Whitened, whitened: Array) -> Array:
-    """Normalised log-probabilities (draws, choices) for ``whitened: (draws, n_e, m)``."""
-    latent = prior.latent(np.moveaxis(whitened, 0, 2).astype(np.float32))
-    return likelihood.normalised_values(np.moveaxis(latent, 2, 0))
+    """Normalised log-probabilities (draws, choices) for ``whitened: (draws, n_e, size)``."""
+    return prior.over(whitened, likelihood.normalised_values)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -21,16 +21,19 @@ from choicebo.formatting import as_given, counted
 from choicebo.model.choice_table import MAX_SET, choice_table, subset_of_code
 from choicebo.model.covariance import Hyperparameters, mixing
 from choicebo.model.diagnostics import Diagnostics
-from choicebo.model.draws import LatentDraws, evenly, memberships
+from choicebo.model.draws import LatentDraws, OwnValues, evenly, memberships
 from choicebo.model.engines.base import ModelSpec, ProgressCallback, Reporter, are_whole
 from choicebo.model.evaluate import Likelihood
 from choicebo.model.likelihood import is_number
 from choicebo.model.loo import Loo, leave_one_out
+from choicebo.model.own_parts import OwnParts
 from choicebo.space.values import as_flag, as_generator
 
 Array = NDArray[np.float64]
 
 PREDICTION_RULES = ("pareto", "likelihood", "mean")
+SHORTLIST = 64
+"""Of many options, so many of the best are looked at for a question."""
 _CHUNK = 1024
 _MAX_DRAWS = 2**20
 _HALVINGS = 16
@@ -58,10 +61,15 @@ class Posterior:
     whitened: Array
     """(chains, draws, n_e, m)"""
     log_likelihood: Array
-    """(chains, draws, choices)"""
+    """(chains, draws, choices): of each choice of the data, counting once whatever its weight."""
     diagnostics: Diagnostics
     likelihood: str = "choice"
     """As in :class:`~choicebo.model.gp.ChoiceGP`."""
+    inducing: NDArray[np.int64] | None = None
+    """Rows of :attr:`options` whose latent values :attr:`whitened` is about and those of all options follow from; ``None`` if
+    it is about all of them."""
+    own: OwnParts | None = None
+    """With inducing options, what all options have of their own; its draws are those of one chain after the other."""
 
     def __repr__(self) -> str:
         learned = f"{counted(self.data.n_choices, 'choice')} among {counted(len(self.options), 'option')}"
@@ -100,13 +108,32 @@ class Posterior:
 
     @functools.cached_property
     def draws(self) -> LatentDraws:
-        """All draws at the options, those of one chain spread out evenly, and what they say of other points."""
+        """All draws at the options, those of one chain spread out evenly, and what they say of other points.
+
+        Of many options, at the inducing ones: all others are points about which each draw is uncertain.
+        """
         chains, draws = self.whitened.shape[:2]
         flat = np.swapaxes(self.whitened, 0, 1).reshape(chains * draws, *self.whitened.shape[2:])
         flat = np.asarray(flat, dtype=np.float64)
-        return LatentDraws.of(
-            self.options, flat, self.lengthscales, self.mixing, self.spec.kernel, float(self.spec.nugget)
-        )
+        known = self.options if self.inducing is None else self.options[self.inducing]
+        found = LatentDraws.of(known, flat, self.lengthscales, self.mixing, self.spec.kernel, float(self.spec.nugget))
+        if self.own is None:
+            return found
+        order = np.swapaxes(self.own.order.reshape(chains, draws), 0, 1).reshape(-1)
+        return dataclasses.replace(found, own=OwnValues(self.options, self.own.mean, self.own.spread, order))
+
+    def shortlist(self, most: int = SHORTLIST, draws: int = 128) -> NDArray[np.int64]:
+        """Rows of :attr:`options` that matter for the next question: all of them, or, with inducing options, those that are
+        most probably Pareto-optimal, the best first."""
+        if self.inducing is None:
+            return np.arange(len(self.options))
+        probability = self.pareto_probability(self.options, draws=draws)
+        return np.argsort(-probability, kind="stable")[:most]
+
+    def shortlisted(self, draws: int) -> LatentDraws:
+        """At most ``draws`` draws at all options, or at the inducing ones and the :meth:`shortlist`."""
+        found = self.draws.thinned(draws)
+        return found if self.inducing is None else found.extended(self.options[self.shortlist()], 0)
 
     def latent(self, X: ArrayLike) -> LatentSummary:
         """Mean and 95 % band of each latent function at ``X: (n, d)``, any number of points."""
@@ -208,14 +235,17 @@ class Posterior:
 
         At most ``refit_limit`` choices are refitted, the worst first; ``progress(stage, fraction)`` is called after each
         and stops by returning ``False``. A refit draws anew from the latent values without the choice, at the same
-        hyperparameters. Probabilities are normalised over the subsets of each set.
+        hyperparameters. Probabilities are normalised over the subsets of each set. A choice with a weight stands for as many
+        people who answered alike: one of them is left out (all of it, where the weight is below 1), and its score counts
+        ``weight`` times. So it makes no difference whether equal answers are given one by one or as one with a weight.
         """
         for name, given in (("refit_limit", refit_limit), ("seed", seed)):
             if not are_whole(given) or given < 0:
                 raise InvalidInputError(f"{name} must be a whole number of at least 0, got {as_given(given)}")
+        weights = np.array([choice.weight for choice in self.data.choices])
         with one_blas_thread():
             return leave_one_out(
-                Likelihood.of(self.data, self.likelihood, self.spec.lapse),
+                Likelihood.of(self.data, self.likelihood, self.spec.lapse).represented_by(self.inducing),
                 self.spec,
                 self.hyper,
                 self.whitened,
@@ -224,6 +254,7 @@ class Posterior:
                 refit_limit=refit_limit,
                 seed=seed,
                 report=Reporter(progress),
+                weights=weights if (weights != 1.0).any() else None,
             )
 
     def _points(self, X: ArrayLike) -> Array:

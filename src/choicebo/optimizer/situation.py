@@ -312,7 +312,7 @@ class Situation:
         pending = [option for question in self.open_questions for option in question.options]
         with one_blas_thread():
             return propose(
-                posterior.draws.thinned(DRAWS),
+                posterior.shortlisted(DRAWS),
                 self.space if part is None else part,
                 acquisitions,
                 **{

@@ -22,7 +22,7 @@ _MIXED = 12
 
 def unbeaten_probability(posterior: Posterior, points: Array, *, draws: int = _DRAWS, seed: int = 0) -> Array:
     """How probable it is that none of the options answered about beats each of ``points: (n, d)``, taken by itself, (n,)."""
-    taken = posterior.draws.thinned(draws)
+    taken = posterior.shortlisted(draws)
     found = []
     for at in range(0, len(points), _CHUNK):
         values = taken.at(points[at : at + _CHUNK], seed)
@@ -57,7 +57,7 @@ def _candidates(posterior: Posterior, space: Searchable, seed: int) -> Array:
     if isinstance(space, Catalogue):
         return np.unique(space.sobol(min(len(space), _MOST_ROWS), seed=seed), axis=0)
     spread = space.sobol(int(min(_SPREAD, space.size)), seed=seed)
-    options = posterior.options
+    options = posterior.options[posterior.shortlist()]
     best = options[np.argsort(-unbeaten_probability(posterior, options, seed=seed), kind="stable")[:_MIXED]]
     rng = np.random.default_rng(seed)
     names = [column.parameter for column in space.columns]

@@ -105,6 +105,9 @@ def to_bytes(posterior: Posterior) -> bytes:
     )
     arrays = {name: np.asarray(getattr(posterior, name)) for name in _ARRAYS}
     hyper = {f"hyper_{name}": np.asarray(value) for name, value in posterior.hyper._asdict().items()}
+    if posterior.inducing is not None and posterior.own is not None:
+        arrays["inducing"] = posterior.inducing
+        arrays |= {f"own_{name}": value for name, value in posterior.own._asdict().items()}
     buffer = io.BytesIO()
     everything: dict[str, Any] = {"text": np.array(text), "evidence_trace": trace, **arrays, **hyper}
     np.savez(buffer, **everything)
@@ -117,6 +120,7 @@ def from_bytes(content: bytes) -> Posterior:
     from choicebo.model.covariance import Hyperparameters, HyperPrior
     from choicebo.model.diagnostics import Diagnostics
     from choicebo.model.engines.base import Limits, ModelSpec
+    from choicebo.model.own_parts import OwnParts
     from choicebo.model.posterior import Posterior
 
     _check_sizes(content)
@@ -133,6 +137,9 @@ def from_bytes(content: bytes) -> Posterior:
             ),
             **{name: arrays[name] for name in _ARRAYS},
         )
+        if "inducing" in arrays:
+            own = OwnParts(**{name: arrays[f"own_{name}"] for name in OwnParts._fields})
+            found = dataclasses.replace(found, inducing=arrays["inducing"], own=own)
     _check_shapes(found)
     return found
 
@@ -154,19 +161,31 @@ def _check_sizes(content: bytes) -> None:
                 raise ValueError("an array is larger than its bytes")
 
 
+def _check_rows(rows: Any, shape: tuple[int, ...], limit: int) -> None:
+    """Refuse what are not rows below a limit."""
+    if rows.shape != shape or rows.dtype.kind != "i" or not rows.size or rows.min() < 0 or rows.max() >= limit:
+        raise ValueError("rows are damaged")
+
+
 def _check_shapes(found: Posterior) -> None:
     """Refuse arrays that do not belong together, and numbers that are none."""
     latent_dim, inputs = found.spec.latent_dim, found.data.dim
     chains, draws = found.whitened.shape[:2]
     options = np.unique([row for choice in found.data.choices for row in choice.shown])
+    size = len(options) if found.inducing is None else len(found.inducing)
     expected = {
         "options": (found.options, (len(options), inputs)),
-        "whitened": (found.whitened, (chains, draws, latent_dim, len(options))),
+        "whitened": (found.whitened, (chains, draws, latent_dim, size)),
         "log_likelihood": (found.log_likelihood, (chains, draws, found.data.n_choices)),
         "log_lengthscale": (found.hyper.log_lengthscale, (latent_dim, inputs)),
         "log_scale": (found.hyper.log_scale, (latent_dim,)),
         "coupling": (found.hyper.coupling, (latent_dim, latent_dim)),
     }
+    if found.inducing is not None and found.own is not None:
+        orders = (len(found.own.mean), latent_dim, len(options))
+        expected |= {"own mean": (found.own.mean, orders), "own spread": (found.own.spread, orders)}
+        _check_rows(found.inducing, (size,), len(options))
+        _check_rows(found.own.order, (chains * draws,), orders[0])
     for name, (array, shape) in expected.items():
         if array.shape != shape or array.dtype.kind != "f" or not array.size or not np.isfinite(array).all():
             raise ValueError(f"{name} is damaged")

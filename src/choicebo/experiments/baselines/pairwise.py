@@ -50,6 +50,13 @@ def eubo_query(X: Array, pairs: Sequence[tuple[int, int]], query_size: int, seed
     return np.vstack([best.numpy(), maximiser(acquisition, X.shape[1])]), is_fitted
 
 
+def learned_utility(X: Array, pairs: Sequence[tuple[int, int]], points: Array) -> Array:
+    """Mean utility (n,) at ``points: (n, d)``, learned from pairs of rows of ``X: (m, d)``."""
+    model, _ = _fitted(tensor(X), torch.as_tensor(pairs, dtype=torch.long))
+    with torch.no_grad():
+        return np.asarray(model.posterior(tensor(points)).mean.squeeze(-1).numpy())
+
+
 def _fitted(options: torch.Tensor, pairs: torch.Tensor) -> tuple[PairwiseGP, bool]:
     model = PairwiseGP(options, pairs)
     try:

@@ -39,6 +39,10 @@ QUESTION = Limits(r_hat=1.05, effective_draws=200.0)
 """Enough for the next question of a study."""
 _WORK_OF_A_QUESTION = 12_000
 """Draws of each chain times choices, at the most: nobody waits for the last digit of a question."""
+_SAMPLED_FOR_A_QUESTION = 1000
+"""Choices up to which a question waits for draws of the posterior itself; of more, the nearest Gaussian's do."""
+_LEARNED_FOR_A_QUESTION = 300
+"""Of many choices, so many say what the hyperparameters of a question are."""
 
 
 def question_engine(name: str) -> Engine:
@@ -49,7 +53,15 @@ def question_engine(name: str) -> Engine:
     """
     engine = engine_named(name)
     if isinstance(engine, Hamiltonian):
-        return dataclasses.replace(engine, limits=QUESTION, groups=1, max_samples=600, max_work=_WORK_OF_A_QUESTION)
+        return dataclasses.replace(
+            engine,
+            limits=QUESTION,
+            groups=1,
+            max_samples=600,
+            max_work=_WORK_OF_A_QUESTION,
+            max_choices=_SAMPLED_FOR_A_QUESTION,
+            learner=Laplace(subset=_LEARNED_FOR_A_QUESTION),
+        )
     return dataclasses.replace(engine, limits=QUESTION) if isinstance(engine, Elliptical) else engine
 
 

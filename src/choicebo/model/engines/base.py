@@ -30,6 +30,8 @@ class ModelSpec:
     nugget: float = 0.01
     prior: HyperPrior = HyperPrior()
     correlated: bool = True
+    inducing: int | str | None = "auto"
+    """How the latent values of many options are represented; see :class:`~choicebo.model.gp.ChoiceGP`."""
 
 
 def are_whole(*counts: object) -> bool:
@@ -57,7 +59,8 @@ class Fit(NamedTuple):
 
     hyper: Hyperparameters
     whitened: Array
-    """(chains, draws, n_e, options): draws of the whitened values; see :class:`~choicebo.model.engines.whitening.Whitened`."""
+    """(chains, draws, n_e, options): draws of the whitened values; see :class:`~choicebo.model.engines.whitening.Whitened`.
+    With features there are as many as inducing options."""
     log_evidence: float
     """A lower bound (or approximation) of the log marginal likelihood: comparable between fits to the same data."""
     evidence_trace: Array
@@ -66,6 +69,8 @@ class Fit(NamedTuple):
     acceptance: float = 1.0
     quantities: Array | None = None
     """(quantities, chains, draws): what the engine watched, where it made more draws than it returns."""
+    approximate: bool = False
+    """Whether a sampler had so many choices that it handed out draws of a Gaussian approximation instead."""
 
 
 class Basin(NamedTuple):

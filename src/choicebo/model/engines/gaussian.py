@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +31,9 @@ _NEAR = 0.05
 """A curvature is the mode's if it was found where a step promised less, in nats."""
 _ENOUGH = 1e-3
 """Steps that promise less are not taken, in nats: the likelihood has single precision."""
+_VARIATIONAL_STEPS = 6
+_CURVED_AT = [0, LANES // 2, 1, LANES // 2 + 1]
+"""Of the fixed points, two pairs at which the curvature is looked at: it changes less than the slope."""
 
 
 class Mode(NamedTuple):
@@ -58,6 +62,8 @@ def log_posterior(likelihood: Likelihood, prior: Whitened, v: Array) -> tuple[Ar
 
 def precision_at(likelihood: Likelihood, prior: Whitened, *points: Array) -> Singles:
     """Negative Hessian of the log-posterior at whitened values (n_e, m), averaged over the points; in single precision."""
+    if not prior.square:
+        return _precision_of_features(likelihood, prior, points)
     n_e, m = points[0].shape
     latent = prior.latent(np.stack(points, axis=-1).astype(np.float32))
     curvature = likelihood.curvature(latent[..., 0])
@@ -79,6 +85,45 @@ def precision_at(likelihood: Likelihood, prior: Whitened, *points: Array) -> Sin
     flat = result.reshape(n_e * m, n_e * m)
     flat[np.arange(n_e * m), np.arange(n_e * m)] += 1.0
     return flat
+
+
+def _precision_of_features(likelihood: Likelihood, prior: Whitened, points: tuple[Array, ...]) -> Singles:
+    n_e, r = points[0].shape
+    result = np.zeros((n_e, r, n_e, r), dtype=np.float32)
+    curved = np.zeros((n_e, prior.options, n_e, r), dtype=np.float32)
+    for point in points:
+        curved += curved_features(likelihood, prior, point) / np.float32(len(points))
+    for d in range(n_e):
+        for e in range(d + 1):
+            result[d, :, e] = prior.factors[d].T @ curved[d, :, e]
+            result[e, :, d] = result[d, :, e].T
+    flat = result.reshape(n_e * r, n_e * r)
+    flat[np.arange(n_e * r), np.arange(n_e * r)] += 1.0
+    return 0.5 * (flat + flat.T)
+
+
+def curved_features(likelihood: Likelihood, prior: Whitened, point: Array) -> Singles:
+    """Negative Hessian by the parts times the features, (n_e, m, n_e, size), at whitened values (n_e, size)."""
+    blocks = curvature_of_parts(likelihood, prior, prior.latent(point[..., None].astype(np.float32))[..., 0])
+    n_e = len(point)
+    result = np.empty((n_e, prior.options, n_e, prior.size), dtype=np.float32)
+    for d in range(n_e):
+        for e in range(n_e):
+            result[d, :, e] = blocks[d][e] @ prior.factors[e]
+    return result
+
+
+def curvature_of_parts(likelihood: Likelihood, prior: Whitened, latent: Singles) -> list[list[Any]]:
+    """Negative Hessian of the log-likelihood by the parts at ``latent: (n_e, m)``: a sparse matrix for each two dimensions."""
+    blocks, mixing, n_e = likelihood.sparse_curvature(latent), prior.mixing, len(latent)
+    pairs = [(a, b) for a in range(n_e) for b in range(n_e)]
+    return [
+        [
+            sum((mixing[a, d] * mixing[b, e]) * blocks[a][b] for a, b in pairs if mixing[a, d] and mixing[b, e])
+            for e in range(n_e)
+        ]
+        for d in range(n_e)
+    ]
 
 
 def precision_factor(precision: Singles, factor: Singles | None = None) -> Singles:
@@ -144,6 +189,38 @@ def climb(likelihood: Likelihood, prior: Whitened, v: Array, factor: Singles | N
         precision = precision_at(likelihood, prior, v)
         factor, shifted = _newton_factor(precision)
         found += 1
+
+
+def variational(likelihood: Likelihood, prior: Whitened, v: Array, factor: Singles) -> tuple[Array, Singles]:
+    """The Gaussian nearest to the posterior, from one around ``v: (n_e, size)``: its centre, and the factor of its precision.
+
+    Its slope and its curvature are the posterior's, averaged over itself (Opper and Archambeau 2009), here over fixed points.
+    """
+    for _ in range(_VARIATIONAL_STEPS):
+        away = solve_triangular(factor, fixed_points(v.size), lower=True, trans="T", check_finite=False)
+        away = away.reshape(*v.shape, LANES)
+        points = v[..., None] + away
+        value, slopes = log_posterior(likelihood, prior, points)
+        height, slope = value.mean(), slopes.mean(2)
+        some = np.moveaxis(points[..., _CURVED_AT], 2, 0)
+        factor = precision_factor(precision_at(likelihood, prior, *some))
+        solved, _ = spotrs(factor, slope.reshape(-1).astype(np.float32), lower=1)
+        move = solved.reshape(v.shape)
+        if 0.5 * float((slope * move).sum()) < _ENOUGH:
+            break
+        for share in _STEP_LENGTHS[::3]:
+            if log_posterior(likelihood, prior, points + share * move[..., None])[0].mean() > height:
+                v = v + share * move
+                break
+    return v, factor
+
+
+@functools.lru_cache(maxsize=8)
+def fixed_points(size: int) -> Singles:
+    """Standard normal points (size, LANES) in antithetic pairs, the same whatever the seed."""
+    half = np.random.default_rng(0).standard_normal((size, LANES // 2))
+    half = half * np.sqrt(size / (half * half).sum(0))
+    return np.concatenate([half, -half], axis=1).astype(np.float32)
 
 
 def covariance_of(factor: Singles) -> Singles:

@@ -19,8 +19,14 @@ from choicebo.errors import InvalidInputError
 from choicebo.formatting import as_given
 from choicebo.model.convergence import least_effective, margin_pairs, worst_r_hat
 from choicebo.model.covariance import Hyperparameters
-from choicebo.model.engines.base import Basin, Fit, Learner, Limits, ModelSpec, Reporter, are_whole
-from choicebo.model.engines.gaussian import covariance_of, precision_at, precision_factor
+from choicebo.model.engines.base import Basin, Fit, Learned, Learner, Limits, ModelSpec, Reporter, are_whole
+from choicebo.model.engines.gaussian import (
+    covariance_of,
+    precision_at,
+    precision_factor,
+    root_of_inverse,
+    variational,
+)
 from choicebo.model.engines.laplace import Laplace, in_order_of
 from choicebo.model.engines.whitening import Whitened, Whitener
 from choicebo.model.evaluate import Likelihood
@@ -131,6 +137,11 @@ def exchange(rng: np.random.Generator, target: Target, chains: Chains) -> Chains
     pair = rng.permutation(n_e)[:2]
     order[pair] = order[pair[::-1]]
     v = target.prior.whitened(target.prior.latent(chains.v)[order]).astype(np.float32)
+    if not target.prior.square:
+        # Features of the other dimension give nearly the same latent values, and so another likelihood. To exchange twice is
+        # to do nothing, so the ratio of the densities is all that counts.
+        other = begin(target, v)
+        return _moved(rng, chains, other, np.exp(np.minimum(other.height - chains.height, 0.0)))
     change = 0.5 * ((chains.v * chains.v).sum((0, 1), dtype=np.float64) - (v * v).sum((0, 1), dtype=np.float64))
     by_latent = chains.by_latent[order]
     proposed = Chains(v, chains.height + change, target.prior.pulled(by_latent) - v, by_latent)
@@ -163,6 +174,9 @@ class Hamiltonian:
     """... up to so many of each chain."""
     max_work: int | None = None
     """Where given, a chain makes no more draws than this divided by the number of choices: many of them take longer."""
+    max_choices: int = 50_000
+    """Of more different choices the draws are those of the nearest Gaussian, a variational approximation; the diagnostics say
+    so."""
     num_samples: int = 10
     """Of each chain, before the limits are first looked at, and between two looks."""
     groups: int = 2
@@ -182,10 +196,11 @@ class Hamiltonian:
     """Finds the hyperparameters and the Gaussians to start from."""
 
     def __post_init__(self) -> None:
-        counts, draws = (self.groups, self.max_steps, self.curvature_draws), (self.num_samples, self.num_warmup)
+        counts = self.groups, self.max_steps, self.curvature_draws, self.max_choices
+        draws = self.num_samples, self.num_warmup
         if not are_whole(*counts, *draws) or min(counts) < 1 or min(draws) < 4:
             raise InvalidInputError(
-                "hmc needs at least 1 group, 1 step, 1 curvature draw, 4 draws and 4 warm-up transitions"
+                "hmc needs at least 1 group, 1 step, 1 curvature draw, 1 choice, 4 draws and 4 warm-up transitions"
             )
         if not are_whole(self.max_samples) or self.max_samples < self.num_samples:
             raise InvalidInputError(
@@ -215,6 +230,8 @@ class Hamiltonian:
         """Learn the hyperparameters, then draw until the limits are met."""
         learned = self.learner.learn(rng, spec, likelihood, start, report.part(0.0, 0.6))
         prior = Whitener.of(spec, likelihood).at(learned.hyper)
+        if likelihood.choices > self.max_choices:
+            return self._approximated(rng, likelihood, prior, learned)
         target = self._target(rng, likelihood, prior, learned.basins)
         centre = learned.basins[0].centre
         samplers = [
@@ -250,6 +267,15 @@ class Hamiltonian:
             float(np.mean([sampler.acceptance for sampler in samplers])),
             quantities,
         )
+
+    def _approximated(self, rng: np.random.Generator, likelihood: Likelihood, prior: Whitened, learned: Learned) -> Fit:
+        best = learned.basins[0]
+        factor = precision_factor(precision_at(likelihood, prior, best.centre))
+        centre, factor = variational(likelihood, prior, best.centre, factor)
+        nearest = Basin(centre, root_of_inverse(factor), best.log_evidence)
+        each = math.ceil(0.4 * self.limits.effective_draws)  # of four chains: some more than were asked for
+        whitened = _around(nearest, rng.standard_normal((4 * each, centre.size))).reshape(4, each, *centre.shape)
+        return Fit(learned.hyper, whitened, best.log_evidence, learned.trace, approximate=True)
 
     def _target(
         self, rng: np.random.Generator, likelihood: Likelihood, prior: Whitened, basins: tuple[Basin, ...]
@@ -335,7 +361,7 @@ class Sampler:
         """Log-likelihood and some dominance margins of all draws, (quantities, LANES, draws)."""
         prior, v = self._target.prior, np.stack(self._found, axis=-1)
         n_e, m = v.shape[:2]
-        first, second = margin_pairs(m)
+        first, second = margin_pairs(prior.options)
         rows = prior.factors[:, first] - prior.factors[:, second]
         parts = rows @ v.reshape(n_e, m, -1)
         difference = (prior.mixing @ parts.reshape(n_e, -1)).reshape(n_e, len(first), LANES, -1)

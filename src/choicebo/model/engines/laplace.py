@@ -12,7 +12,6 @@ the full covariance, finds larger ones, and predicts better on the toy problem.
 from __future__ import annotations
 
 import dataclasses
-import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +27,8 @@ from choicebo.model.engines.gaussian import (
     Mode,
     climb,
     covariance_of,
+    curved_features,
+    fixed_points,
     log_posterior,
     precision_factor,
     root_of_inverse,
@@ -106,28 +107,38 @@ class Packing(NamedTuple):
         return np.diag(self.vector(Hyperparameters(lengthscale, scale, coupling)))
 
 
-@functools.lru_cache(maxsize=8)
-def _fixed_points(size: int) -> Singles:
-    """Standard normal points (size, LANES) in antithetic pairs, the same whatever the seed."""
-    half = np.random.default_rng(0).standard_normal((size, LANES // 2))
-    half = half * np.sqrt(size / (half * half).sum(0))
-    return np.concatenate([half, -half], axis=1).astype(np.float32)
-
-
 def hyper_slope(likelihood: Likelihood, prior: Whitened, mode: Mode) -> Hyperparameters:
     """Average over the Gaussian around a mode of the log-likelihood's derivative by the hyperparameters.
 
     Exact for the linear part of the slope by the whitened values; the rest is averaged over fixed points.
     """
     n_e, m = mode.v.shape
-    away = solve_triangular(mode.factor, _fixed_points(n_e * m), lower=True, trans="T", check_finite=False)
+    away = solve_triangular(mode.factor, fixed_points(n_e * m), lower=True, trans="T", check_finite=False)
     points = (mode.v.reshape(-1, 1) + away).astype(np.float32).reshape(n_e, m, LANES)
-    slopes = prior.pulled(likelihood.value_and_gradient(prior.latent(points))[1]).reshape(n_e * m, LANES)
+    gradient = likelihood.value_and_gradient(prior.latent(points))[1]
+    if not prior.square:
+        return _slope_of_features(likelihood, prior, mode, gradient, away.astype(np.float32))
+    slopes = prior.pulled(gradient).reshape(n_e * m, LANES)
     mean = slopes.mean(1, keepdims=True)
     rest = slopes - mean + mode.factor @ (mode.factor.T @ away) - away
     outer = mean @ mode.v.reshape(1, -1).astype(np.float32) + covariance_of(mode.factor) + rest @ away.T / LANES
     outer[np.diag_indices(n_e * m)] -= 1.0
     return prior.by_hyper(outer.reshape(n_e, m, n_e, m))
+
+
+def _slope_of_features(
+    likelihood: Likelihood, prior: Whitened, mode: Mode, gradient: Singles, away: Singles
+) -> Hyperparameters:
+    """The same where the derivative by the parts does not follow from that by the whitened values."""
+    n_e, r = mode.v.shape
+    slopes = prior.outer_side(gradient, gradient).reshape(-1, LANES)
+    curved = curved_features(likelihood, prior, mode.v).reshape(len(slopes), n_e * r)
+    mean = slopes.mean(1, keepdims=True)
+    rest = slopes - mean + curved @ away
+    outer = (
+        mean @ mode.v.reshape(1, -1).astype(np.float32) - curved @ covariance_of(mode.factor) + rest @ away.T / LANES
+    )
+    return prior.by_hyper(outer.reshape(n_e, -1, n_e, r))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -225,16 +236,19 @@ class Laplace:
     """At most so many steps on the hyperparameters; they end when a step promises less than 0.02 nats."""
     rival: float = 4.0
     """Modes whose evidence is less than this below the best one's are kept, in nats: chains start there, too."""
+    subset: int = 1000
+    """Of more than twice as many choices, hyperparameters and modes are learned from so many, spread evenly over all; the best
+    modes are then followed on all choices."""
     num_samples: int = 400
     num_chains: int = 4
     """The draws are independent; they are handed out as that many chains so that every engine's look alike."""
     limits: Limits = INDEPENDENT
 
     def __post_init__(self) -> None:
-        counts = self.starts, self.finalists, self.ascents, self.max_rounds, self.num_chains
+        counts = self.starts, self.finalists, self.ascents, self.max_rounds, self.num_chains, self.subset
         if not are_whole(*counts, self.num_samples) or min(counts) < 1 or self.num_samples < 4:
             raise InvalidInputError(
-                "laplace needs at least 1 start, 1 finalist, 1 ascent, 1 round, 1 chain and 4 draws"
+                "laplace needs at least 1 start, 1 finalist, 1 ascent, 1 round, 1 choice, 1 chain and 4 draws"
             )
 
     @property
@@ -251,6 +265,26 @@ class Laplace:
         report: Reporter,
     ) -> Learned:
         """Hyperparameters, and the Gaussians at the modes that they give."""
+        part = likelihood.sample(self.subset)
+        learned = self._learn(rng, spec, part, start, report)
+        if part is likelihood:
+            return learned
+        prior = Whitener.of(spec, likelihood).at(learned.hyper)
+        log_prior = spec.prior.log_density(learned.hyper)
+        modes = in_parallel(lambda each: climb(likelihood, prior, each.centre), learned.basins[:_FOLLOWED])
+        basins = [_basin(mode, mode.log_evidence + log_prior) for mode in modes]
+        basins.sort(key=lambda each: -each.log_evidence)
+        near = [each for each in basins if each.log_evidence > basins[0].log_evidence - self.rival]
+        return learned._replace(basins=tuple(_apart(near)))
+
+    def _learn(
+        self,
+        rng: np.random.Generator,
+        spec: ModelSpec,
+        likelihood: Likelihood,
+        start: Hyperparameters | None,
+        report: Reporter,
+    ) -> Learned:
         ascender = Ascender.of(spec, likelihood)
         few = likelihood.choices <= _FEW
         starts, finalists, ascents = (
@@ -297,8 +331,7 @@ class Laplace:
             latent = before.latent(other.v[..., None].astype(np.float32))[..., 0]
             mode = climb(ascender.likelihood, prior, prior.whitened(in_order_of(latent, best.latent)))
             near = _basin(mode, mode.log_evidence + log_prior)
-            apart = all(np.abs(near.centre - each.centre).max() > _APART for each in found)
-            if apart and near.log_evidence > best.evidence - self.rival:
+            if len(_apart([*found, near])) > len(found) and near.log_evidence > best.evidence - self.rival:
                 found.append(near)
         return tuple(sorted(found, key=lambda each: -each.log_evidence))
 
@@ -324,6 +357,19 @@ class Laplace:
 _STAGE = "learning the hyperparameters"
 _APART = 0.5
 """Modes are different if some whitened value differs by more."""
+
+
+_FOLLOWED = 2
+"""Modes of a subset that are followed on all choices."""
+
+
+def _apart(basins: list[Basin]) -> list[Basin]:
+    """One of each group of basins around the same mode."""
+    found: list[Basin] = []
+    for each in basins:
+        if all(np.abs(each.centre - other.centre).max() > _APART for other in found):
+            found.append(each)
+    return found
 
 
 def _basin(mode: Mode, evidence: float) -> Basin:

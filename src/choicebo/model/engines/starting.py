@@ -69,7 +69,7 @@ def starting_points(
     rng: np.random.Generator, spec: ModelSpec, likelihood: Likelihood, *, starts: int, report: Reporter
 ) -> Starts:
     """Run the short course from ``starts`` random starting points."""
-    n_e, m, dim = spec.latent_dim, likelihood.options, likelihood.X.shape[1]
+    n_e, m, dim = spec.latent_dim, likelihood.coordinates, likelihood.X.shape[1]
     shared = dataclasses.replace(spec, latent_dim=1, correlated=False)
     whitener = Whitener.of(shared, likelihood)
     hyper = spec.prior.centre(dim, 1)
@@ -79,22 +79,23 @@ def starting_points(
     by_mean, by_sd, by_hyper = Adam(), Adam(), Adam(0.8, 0.95)
     for number in range(_ROUNDS):
         prior = whitener.at(hyper)
-        outer, bound = np.zeros((m, m), dtype=np.float32), np.zeros(starts)
+        rows = m if prior.square else likelihood.options
+        outer, bound = np.zeros((rows, m), dtype=np.float32), np.zeros(starts)
         for _ in range(_STEPS):
             half = rng.standard_normal((n_e, m, starts, _DRAWS // 2), dtype=np.float32)
             noise = np.concatenate([half, -half], axis=3)
             sd = np.exp(log_sd)
             v = (mean[..., None] + sd[..., None] * noise).reshape(n_e, m, -1)
-            values, slopes = _evaluate(likelihood, prior, v)
-            for slope, value in zip(slopes, v, strict=True):
-                outer += slope @ value.T
+            values, slopes, sides = _evaluate(likelihood, prior, v)
+            for side, value in zip(sides, v, strict=True):
+                outer += side @ value.T
             slopes = slopes.reshape(noise.shape)
             divergence = 0.5 * (sd * sd + mean * mean - 1.0 - 2.0 * log_sd).sum((0, 1), dtype=np.float64)
             bound += values.reshape(starts, _DRAWS).mean(1) - divergence
             up_sd = (slopes * noise).mean(3) * sd - sd * sd + np.float32(1.0)
             mean = mean + np.float32(_RATE) * by_mean.step(slopes.mean(3) - mean)
             log_sd = log_sd + np.float32(_RATE) * by_sd.step(up_sd)
-        slope = prior.by_hyper((outer / (_STEPS * starts * _DRAWS)).reshape(1, m, 1, m))
+        slope = prior.by_hyper((outer / (_STEPS * starts * _DRAWS)).reshape(1, -1, 1, m))
         # All latent dimensions share one set of hyperparameters, hence its prior counts as often.
         density = spec.prior.gradient(hyper)
         uphill = [by + n_e * of_prior for by, of_prior in zip(slope[:2], density[:2], strict=True)]
@@ -109,14 +110,17 @@ def starting_points(
     return Starts(alike, mean_end, log_sd_end, bound[order] / _STEPS)
 
 
-def _evaluate(likelihood: Likelihood, prior: Whitened, v: Singles) -> tuple[Array, Singles]:
-    """Log-likelihood (lanes,) and its slope by ``v: (n_e, m, lanes)``, where all latent dimensions share one factor."""
+def _evaluate(likelihood: Likelihood, prior: Whitened, v: Singles) -> tuple[Array, Singles, Singles]:
+    """Log-likelihood (lanes,), its slope by ``v: (n_e, size, lanes)``, and the side of the outer product that hyperparameters
+    learn from, where all latent dimensions share one factor."""
     factor, scale = prior.factors[0], prior.mixing[0, 0]
     lanes = v.shape[2]
-    latent = np.zeros((*v.shape[:2], -(-lanes // LANES) * LANES), dtype=np.float32)
+    latent = np.zeros((len(v), len(factor), -(-lanes // LANES) * LANES), dtype=np.float32)
     latent[..., :lanes] = scale * (factor @ v)
     values, slopes = np.empty(latent.shape[2]), np.empty_like(latent)
     for at in range(0, latent.shape[2], LANES):
         block = slice(at, at + LANES)
         values[block], slopes[..., block] = likelihood.value_and_gradient(np.ascontiguousarray(latent[..., block]))
-    return values[:lanes], scale * (factor.T @ np.ascontiguousarray(slopes[..., :lanes]))
+    gradient = np.ascontiguousarray(slopes[..., :lanes])
+    pulled = scale * (factor.T @ gradient)
+    return values[:lanes], pulled, pulled if prior.square else scale * gradient

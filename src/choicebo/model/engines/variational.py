@@ -74,8 +74,16 @@ class _Course:
     """One approximation and its hyperparameters on their way."""
 
     def __init__(
-        self, engine: Variational, whitener: Whitener, likelihood: Likelihood, q: Approximation, hyper: Hyperparameters
+        self,
+        engine: Variational,
+        whitener: Whitener,
+        likelihood: Likelihood,
+        q: Approximation,
+        hyper: Hyperparameters,
+        learning: bool = True,
     ) -> None:
+        """With ``learning=False`` the hyperparameters stay."""
+        self._prior = None if learning else whitener.at(hyper)
         self._engine, self._whitener, self._likelihood = engine, whitener, likelihood
         self.q, self.hyper = q, hyper
         self.trace: list[float] = []
@@ -96,9 +104,10 @@ class _Course:
 
     def _round(self, rng: np.random.Generator, pace: float) -> None:
         engine, spec = self._engine, self._whitener.spec
-        prior = self._whitener.at(self.hyper)
-        size = self.q.mean.size
-        outer, bounds = np.zeros((size, size), dtype=np.float32), []
+        prior = self._prior or self._whitener.at(self.hyper)
+        size, n_e = self.q.mean.size, len(self.q.mean)
+        rows = size if prior.square else n_e * prior.options
+        outer, bounds = np.zeros((rows, size), dtype=np.float32), []
         for _ in range(engine.steps_per_round):
             half = rng.standard_normal((*self.q.mean.shape, LANES // 2), dtype=np.float32)
             noise = np.concatenate([half, -half], axis=2)
@@ -106,11 +115,15 @@ class _Course:
             values, gradient = self._likelihood.value_and_gradient(prior.latent(v))
             bounds.append(float(values.mean()) - self.q.divergence)
             slope = prior.pulled(gradient) / np.float32(LANES)
-            outer += slope.reshape(size, LANES) @ v.reshape(size, LANES).T
+            if self._prior is None:
+                side = slope if prior.square else prior.outer_side(gradient, slope) / np.float32(LANES)
+                outer += side.reshape(rows, LANES) @ v.reshape(size, LANES).T
             self._step(slope, noise, np.float32(pace * engine.learning_rate))
-        n_e, m = self.q.mean.shape
-        by_choices = prior.by_hyper((outer / engine.steps_per_round).reshape(n_e, m, n_e, m))
         self.trace.append(float(np.mean(bounds)) + spec.prior.log_density(self.hyper))
+        if self._prior is not None:
+            return
+        m = self.q.mean.shape[1]
+        by_choices = prior.by_hyper((outer / engine.steps_per_round).reshape(n_e, -1, n_e, m))
         uphill = [a + b for a, b in zip(by_choices, spec.prior.gradient(self.hyper), strict=True)]
         moves = [adam.step(part) for adam, part in zip(self._hyper_adams, uphill, strict=True)]
         rate = pace * engine.hyper_learning_rate
@@ -146,6 +159,9 @@ class Variational:
     """Steps on the approximation for each step on the hyperparameters."""
     learning_rate: float = 0.1
     hyper_learning_rate: float = 0.3
+    subset: int = 1000
+    """Of more than twice as many choices, hyperparameters are learned from so many, spread evenly over all; the approximation
+    is then fitted to all choices."""
     num_samples: int = 400
     num_chains: int = 4
     """The draws are independent; they are handed out as that many chains so that every engine's look alike."""
@@ -156,9 +172,11 @@ class Variational:
             raise InvalidInputError(
                 f"covariance must be one of {', '.join(COVARIANCES)}, got {as_given(self.covariance)}"
             )
-        counts = self.starts, self.finalists, self.rounds, self.steps_per_round, self.num_chains
+        counts = self.starts, self.finalists, self.rounds, self.steps_per_round, self.num_chains, self.subset
         if not are_whole(*counts, self.num_samples) or min(counts) < 1 or self.num_samples < 4:
-            raise InvalidInputError("vi needs at least 1 start, 1 finalist, 1 round, 1 step, 1 chain and 4 draws")
+            raise InvalidInputError(
+                "vi needs at least 1 start, 1 finalist, 1 round, 1 step, 1 choice, 1 chain and 4 draws"
+            )
 
     @property
     def name(self) -> str:
@@ -174,6 +192,7 @@ class Variational:
         report: Reporter,
     ) -> tuple[Approximation, Hyperparameters, Array]:
         """The best approximation found, its hyperparameters, and the course of the bound."""
+        whole, likelihood = likelihood, likelihood.sample(self.subset)
         found = starting_points(rng, spec, likelihood, starts=self.starts, report=report.part(0.0, 0.3))
         whitener = Whitener.of(spec, likelihood)
         courses = []
@@ -194,6 +213,10 @@ class Variational:
             full.trace = best.trace
             full.run(parts[-1], _falling(2 * self.rounds), report.part(0.9, 1.0))
             best = full
+        if whole is not likelihood:
+            everything = _Course(self, Whitener.of(spec, whole), whole, best.q, best.hyper, learning=False)
+            everything.run(parts[-1], _falling(self.rounds), report.part(0.9, 1.0))
+            best = everything
         return best.q, best.hyper, np.asarray(best.trace)
 
     def learn(

@@ -1,22 +1,29 @@
 """Whitened coordinates: the prior at fixed hyperparameters as a linear map from independent standard normals.
 
 ``f = mixing @ parts`` with ``parts_d = factors[d] @ v_d``. Lanes (chains, draws, starting points) are the last axis of ``v``.
+
+The factors are square (:class:`Whitened`), or, of many options, features (:class:`FeatureWhitened`): conditional means given the
+values at some inducing options. Engines need not know which.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
+from choicebo._runtime import in_parallel
 from choicebo.model import covariance
 from choicebo.model.covariance import Factors, Hyperparameters
 from choicebo.model.engines.base import ModelSpec
 from choicebo.model.evaluate import Likelihood
+from choicebo.model.features import FeatureFactors
+from choicebo.model.native import LANES
 
 Array = NDArray[np.float64]
 Singles = NDArray[Any]
@@ -35,8 +42,23 @@ class Whitened:
 
     @functools.cached_property
     def factors(self) -> Singles:
-        """(n_e, m, m), of unit variance, in single precision as the likelihood."""
+        """(n_e, m, size), of unit variance, in single precision as the likelihood; here ``size`` is ``m``."""
         return self.found.lower.astype(np.float32)
+
+    @property
+    def size(self) -> int:
+        """The number of whitened values of a latent dimension."""
+        return int(self.factors.shape[2])
+
+    @property
+    def options(self) -> int:
+        """The number of options, ``m``."""
+        return int(self.factors.shape[1])
+
+    @property
+    def square(self) -> bool:
+        """Whether every option has a whitened value of its own: all latent values are possible."""
+        return True
 
     @functools.cached_property
     def mixing(self) -> Singles:
@@ -44,11 +66,12 @@ class Whitened:
         return covariance.mixing(self.hyper).astype(np.float32)
 
     def latent(self, v: Singles) -> Singles:
-        """Latent values (n_e, m, lanes) of whitened ones."""
+        """Latent values (n_e, m, lanes) of whitened ones, (n_e, size, lanes)."""
         return self._mixed(self.mixing, self.factors @ v)
 
     def whitened(self, latent: Singles) -> Array:
         """Whitened values of latent ones, (n_e, m) or (n_e, m, lanes)."""
+        latent = self._telling(latent)
         parts = np.linalg.solve(covariance.mixing(self.hyper), latent.reshape(len(latent), -1)).reshape(latent.shape)
         return np.stack(
             [
@@ -58,14 +81,14 @@ class Whitened:
         )
 
     def pulled(self, gradient: Singles) -> Singles:
-        """The derivative by the whitened values, from that by the latent ones, (n_e, m, lanes) both."""
+        """The derivative by the whitened values, (n_e, size, lanes), from that by the latent ones, (n_e, m, lanes)."""
         return np.swapaxes(self.factors, 1, 2) @ self._mixed(self.mixing.T, gradient)
 
     def by_hyper(self, outer: Array) -> Hyperparameters:
         """The derivative by the hyperparameters at fixed whitened values.
 
-        ``outer: (n_e, m, n_e, m)`` is the derivative by the whitened values times these values, ``(dp / dv) v^T``, averaged over
-        whatever the result is to be averaged over.
+        ``outer: (n_e, m, n_e, m)`` is the derivative by the whitened values (see :meth:`outer_side`) times these values,
+        ``(dp / dv) v^T``, averaged over whatever the result is to be averaged over.
         """
         spec, (n_e, m) = self.spec, outer.shape[:2]
         own = np.stack([outer[d, :, d] for d in range(n_e)])
@@ -85,9 +108,73 @@ class Whitened:
         by_mixing = np.asarray(np.linalg.solve(covariance.mixing(self.hyper).T, by_parts), dtype=np.float64)
         return Hyperparameters(by_lengthscale, *covariance.mixing_gradient(self.hyper, by_mixing))
 
+    def outer_side(self, gradient: Singles, pulled: Singles) -> Singles:
+        """The left side of what :meth:`by_hyper` takes, from the derivatives by the latent values and by the whitened ones."""
+        return pulled
+
+    def over(self, draws: Array, function: Callable[[Array], Array]) -> Array:
+        """``function`` of the latent values (lanes, n_e, m) of some of the ``draws: (draws, n_e, size)`` at a time."""
+        if self.square:
+            return function(np.moveaxis(self.latent(np.moveaxis(draws, 0, 2).astype(np.float32)), 2, 0))
+        blocks = [draws[at : at + LANES] for at in range(0, len(draws), LANES)]
+
+        def of_block(block: Array) -> Array:
+            return function(np.moveaxis(self.latent(np.moveaxis(block, 0, 2).astype(np.float32)), 2, 0))
+
+        return np.concatenate(list(in_parallel(of_block, blocks)))
+
+    def _telling(self, latent: Singles) -> Singles:
+        """The latent values that the whitened ones follow from."""
+        return latent
+
     @staticmethod
     def _mixed(matrix: Singles, parts: Singles) -> Singles:
         return (matrix @ parts.reshape(len(parts), -1)).reshape(parts.shape)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class FeatureWhitened(Whitened):
+    """The same where the latent values of all options follow from those of the inducing ones."""
+
+    features: FeatureFactors
+    inducing: NDArray[np.int64]
+
+    @functools.cached_property
+    def factors(self) -> Singles:
+        """(n_e, m, size), in single precision as the likelihood."""
+        return self.features.phi
+
+    @property
+    def square(self) -> bool:
+        """Not so."""
+        return False
+
+    def outer_side(self, gradient: Singles, pulled: Singles) -> Singles:
+        """The derivative by the parts at all options."""
+        return self._mixed(self.mixing.T, gradient)
+
+    def by_hyper(self, outer: Array) -> Hyperparameters:
+        """As of square factors, where ``outer: (n_e, m, n_e, size)`` has the derivative by the parts in its place."""
+        n_e = len(outer)
+        own = np.stack([outer[d, :, d] for d in range(n_e)])
+        by_lengthscale = self.features.gradient(own)
+        by_parts = np.array(
+            [
+                [
+                    np.vdot(outer[d, :, e], self.factors[e]) if d == e or self.spec.correlated else 0.0
+                    for e in range(n_e)
+                ]
+                for d in range(n_e)
+            ],
+            dtype=np.float64,
+        )
+        if not self.spec.correlated:
+            return Hyperparameters(by_lengthscale, np.diag(by_parts), np.zeros((n_e, n_e)))
+        by_mixing = np.asarray(np.linalg.solve(covariance.mixing(self.hyper).T, by_parts), dtype=np.float64)
+        return Hyperparameters(by_lengthscale, *covariance.mixing_gradient(self.hyper, by_mixing))
+
+    def _telling(self, latent: Singles) -> Singles:
+        return latent[:, self.inducing]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -96,15 +183,26 @@ class Whitener:
 
     spec: ModelSpec
     squared: Array
+    """Of the options, or of the inducing ones where there are any."""
+    X: Array | None = None
+    inducing: NDArray[np.int64] | None = None
 
     @classmethod
     def of(cls, spec: ModelSpec, likelihood: Likelihood) -> Whitener:
         """For the options of ``likelihood``."""
-        return cls(spec, covariance.squared_differences(likelihood.X))
+        X, inducing = likelihood.X, likelihood.inducing
+        if inducing is None:
+            return cls(spec, covariance.squared_differences(X))
+        return cls(spec, covariance.squared_differences(X[inducing]), X, inducing)
 
     def at(self, hyper: Hyperparameters) -> Whitened:
         """The prior at ``hyper``."""
         if not self.spec.correlated:
             hyper = hyper._replace(coupling=np.zeros_like(hyper.coupling))
+        if self.X is not None and self.inducing is not None:
+            features = FeatureFactors(
+                self.spec.kernel, self.spec.nugget, self.X, self.inducing, self.squared, hyper.log_lengthscale
+            )
+            return FeatureWhitened(self.spec, hyper, self.squared, features.of_inducing, features, self.inducing)
         found = covariance.factors(self.spec.kernel, self.spec.nugget, self.squared, hyper.log_lengthscale)
         return Whitened(self.spec, hyper, self.squared, found)
