@@ -101,12 +101,32 @@ class Posterior:
     @functools.cached_property
     def draws(self) -> LatentDraws:
         """All draws at the options, those of one chain spread out evenly, and what they say of other points."""
-        chains, draws = self.whitened.shape[:2]
-        flat = np.swapaxes(self.whitened, 0, 1).reshape(chains * draws, *self.whitened.shape[2:])
-        flat = np.asarray(flat, dtype=np.float64)
+        flat = np.asarray(self._flat, dtype=np.float64)
         return LatentDraws.of(
             self.options, flat, self.lengthscales, self.mixing, self.spec.kernel, float(self.spec.nugget)
         )
+
+    def sketch(self, draws: int, options: int) -> Posterior:
+        """A smaller posterior for questions that must not take long: at most so many draws, as one chain, at so many options.
+
+        The draws are spread evenly over all of them. Of the options half are those that are most probably Pareto-optimal, and half
+        those that say most about the others. What the draws know of the rest is lost, and nothing else.
+        """
+        rows = evenly(len(self._flat), min(draws, len(self._flat)))
+        likelihood = np.swapaxes(self.log_likelihood, 0, 1).reshape(len(self._flat), -1)[rows][None]
+        if len(self.options) <= options:
+            return dataclasses.replace(self, whitened=self._flat[rows][None], log_likelihood=likelihood)
+        with one_blas_thread():
+            few = dataclasses.replace(self, whitened=self._flat[rows][None]).draws
+            best = np.argsort(-memberships(few.latent).mean(0), kind="stable")[: options // 2]
+            core = few.core(best, options)
+        return dataclasses.replace(self, options=core.X, whitened=core.whitened[None], log_likelihood=likelihood)
+
+    @property
+    def _flat(self) -> Array:
+        """(chains * draws, n_e, m): whitened draws, those of one chain spread out evenly."""
+        chains, draws = self.whitened.shape[:2]
+        return np.swapaxes(self.whitened, 0, 1).reshape(chains * draws, *self.whitened.shape[2:])
 
     def latent(self, X: ArrayLike) -> LatentSummary:
         """Mean and 95 % band of each latent function at ``X: (n, d)``, any number of points."""

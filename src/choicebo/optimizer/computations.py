@@ -157,14 +157,24 @@ class Computations:
 
     def is_known(self, situation: Situation) -> bool:
         """Whether the model of the answers was fitted already, with the look that counts now."""
-        answers = situation.missing_look()
-        if answers is not None:
-            look = self._looks.get(situation.look_key(answers))
-            if look is None or not look.done():
-                return False
-            situation = situation.with_look(look.result())
-        key = situation.model_key
+        seen = self._if_looked(situation)
+        if seen is None:
+            return False
+        key = seen.model_key
         return self._posteriors.get(key) is not None or (self._store is not None and self._store.has(key))
+
+    def at_hand(self, situation: Situation) -> Posterior | None:
+        """The model of the answers, with the look that counts now, if it is in memory."""
+        seen = self._if_looked(situation)
+        return None if seen is None else self._posteriors.get(seen.model_key)
+
+    def _if_looked(self, situation: Situation) -> Situation | None:
+        """The situation with the look that counts now; None if that is not known."""
+        answers = situation.missing_look()
+        if answers is None:
+            return situation
+        look = self._looks.get(situation.look_key(answers))
+        return situation.with_look(look.result()) if look is not None and look.done() else None
 
     def posterior(self, situation: Situation, progress: ProgressCallback | None = None) -> Posterior | None:
         """The model of the answers; None if there are none. The look that counts now must be in the situation."""
@@ -197,6 +207,19 @@ class Computations:
         if posterior is not None and known is None:
             self.remember(situation, posterior)
         return self._questions.put(key, found)
+
+    def question_from(
+        self, situation: Situation, model: Posterior, learned: int, seconds: float | None = None
+    ) -> Question | None:
+        """The next question by a model of the first ``learned`` answers, not asked yet; None if it takes longer than ``seconds``."""
+        if self._executor is None:
+            return compute.question_from(situation, model, learned)
+        begun = self._executor.submit(compute.question_from, situation, model, learned)
+        try:
+            return begun.result(seconds)
+        except TimeoutError:
+            begun.cancel()
+            return None
 
     def has_question(self, situation: Situation) -> bool:
         """Whether the next question was computed already."""
