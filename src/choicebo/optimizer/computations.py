@@ -163,6 +163,10 @@ class Computations:
         key = seen.model_key
         return self._posteriors.get(key) is not None or (self._store is not None and self._store.has(key))
 
+    def fitted_now(self, situation: Situation) -> Posterior | None:
+        """The model of the answers; None if there are none. A look that is not known yet is not waited for."""
+        return self.posterior(self._if_looked(situation) or situation)
+
     def at_hand(self, situation: Situation) -> Posterior | None:
         """The model of the answers, with the look that counts now, if it is in memory."""
         seen = self._if_looked(situation)
@@ -214,6 +218,8 @@ class Computations:
         """The next question by a model of the first ``learned`` answers, not asked yet; None if it takes longer than ``seconds``."""
         if self._executor is None:
             return compute.question_from(situation, model, learned)
+        if seconds is not None and seconds <= 0:
+            return None
         begun = self._executor.submit(compute.question_from, situation, model, learned)
         try:
             return begun.result(seconds)

@@ -244,8 +244,10 @@ class Situation:
     def question_from(self, posterior: Posterior, learned: int) -> Question:
         """The next question by a model of the first ``learned`` answers only; what was shown since is imagined, and not repeated."""
         proposal = self._steered(posterior, learned) if self.steering else self._proposal(posterior, learned=learned)
-        behind = f"The model had learned from {learned} of {self.n_answers} answers when this was asked. "
-        return self._asked(proposal._replace(reason=behind + proposal.reason), posterior.latent_dim)
+        if learned < self.n_answers:
+            behind = f"The model had learned from {learned} of {self.n_answers} answers when this was asked. "
+            proposal = proposal._replace(reason=behind + proposal.reason)
+        return self._asked(proposal, posterior.latent_dim)
 
     def _without_model(self) -> Question:
         if self.steering or self.beginning:

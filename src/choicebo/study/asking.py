@@ -179,7 +179,7 @@ class Asking:
                 question, known_until = self._at_once(situation, share, state, before, within)
             else:
                 question, known_until = self.computations.question(situation, progress), before
-                self._keep_model(situation, share, state, before)
+                self._keep_model(self.computations.at_hand(situation), situation, share, state, before)
             with self._events.writing() as writer:
                 waiting = writer.state.open_questions(name)
                 if waiting and not another:
@@ -232,20 +232,31 @@ class Asking:
             return self._recent(state, self.share(rater)) is not None
 
     def _recent(self, state: State, share: str | None) -> RecentModel | None:
-        """The latest model, if nothing that it learned from was taken back and it knows at least half of the answers."""
+        """The latest model, if nothing that it learned from was taken back and it knows at least a quarter of the answers."""
         found = self._models.get(share)
-        if found is None or found.state is not state or 2 * found.learned < state.n_answers(share):
+        if found is None or found.state is not state or 4 * found.learned < state.n_answers(share):
             return None
         since = _since(state, found.position, share)
         return found if all(event.kind in _HARMLESS for event in since) else None
 
-    def _keep_model(self, situation: Situation, share: str | None, state: State, position: int) -> None:
-        """Keep the model that a question was just computed with, to ask the next ones from."""
+    def learn(self, rater: str | None) -> None:
+        """Fit the model of all answers for :meth:`ask` to ask by, and no more: the number of latent dimensions is looked at elsewhere."""
+        name = self._events.rater(rater)
+        share = self.share(name)
+        with self._events.reading() as state:
+            situation, position = self.situation(state, share), state.position
+        if self._model_is_ready(state, name):
+            self._keep_model(self.computations.fitted_now(situation), situation, share, state, position)
+
+    def _keep_model(
+        self, posterior: Posterior | None, situation: Situation, share: str | None, state: State, position: int
+    ) -> None:
+        """Keep a model of all answers in a situation, to ask the next questions by."""
         from choicebo.optimizer.situation import QUICK_DRAWS, QUICK_OPTIONS
 
-        known, posterior = self._models.get(share), self.computations.at_hand(situation)
+        known = self._models.get(share)
         is_newer = known is None or known.state is not state or known.position < position
-        if situation.needs_model and posterior is not None and is_newer:
+        if posterior is not None and is_newer:
             small = posterior.sketch(QUICK_DRAWS, QUICK_OPTIONS)
             self._models[share] = RecentModel(state, position, situation.n_answers, small)
 
@@ -260,7 +271,7 @@ class Asking:
         question = self.computations.question(situation, progress)
         if situation.needs_model:
             self._late[share, situation.for_one] = state, position, question
-            self._keep_model(situation, share, state, position)
+            self._keep_model(self.computations.at_hand(situation), situation, share, state, position)
 
     def forget(self) -> None:
         """Forget what was computed."""

@@ -453,6 +453,10 @@ class Study:
         """Compute the next question without asking it, so that :meth:`ask` returns at once."""
         self._asking.prepare(rater, progress)
 
+    def learn(self, rater: str | None = None) -> None:
+        """Fit the model of all answers, and no more, for ``ask(stand_in=True)`` to ask by; :meth:`prepare` does more."""
+        self._asking.learn(rater)
+
     def open_question(self, rater: str | None = None) -> Question | None:
         """What :meth:`ask` returns if it need not compute a new question; else None."""
         return self.standing(rater).question

@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from choicebo.errors import ChoiceboError, InvalidInputError
+from choicebo.errors import ChoiceboError, ComputationLostError, InvalidInputError
 from choicebo.study import (
     AlreadyAnsweredError,
     ReadOnlyError,
@@ -44,6 +44,7 @@ _CODES: tuple[tuple[type[Exception], int], ...] = (
     (InvalidInputError, 400),
     (ReadOnlyError, 423),
     (StorageError, 503),
+    (ComputationLostError, 503),
 )
 _RETRY_AFTER = {429: "60", 503: "2"}
 """Seconds after which it is worth trying again."""

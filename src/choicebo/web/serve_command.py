@@ -67,7 +67,7 @@ def serve(
             envvar="CHOICEBO_TOKEN", show_envvar=True, help="What the owner shows to be let in, 16 characters or more."
         ),
     ] = None,
-    workers: Annotated[int, typer.Option(min=0, help="Processes that compute; 0: one less than there are cores.")] = 0,
+    workers: Annotated[int, typer.Option(min=0, help="Processes that compute; 0: one for each core, at least two.")] = 0,
     share_result: Annotated[
         bool, typer.Option("--share-result", help="Let raters see the result too, and never each other's answers.")
     ] = False,
@@ -82,6 +82,22 @@ def serve(
             help="How long anybody waits for the model before a question without it is asked; 0: as long as it takes.",
         ),
     ] = 4.0,
+    most_seconds: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS",
+            min=0,
+            help="How long one computation may take before its process is replaced; 0: five minutes.",
+        ),
+    ] = 0.0,
+    most_memory: Annotated[
+        int,
+        typer.Option(
+            metavar="MB",
+            min=0,
+            help="How large a process that computes may grow before it is replaced; 0: half of the memory for all together.",
+        ),
+    ] = 0,
     cluster: Annotated[
         str | None,
         typer.Option(metavar="ADDRESS", help="Compute on the workers of this Dask scheduler, tcp://host:port."),
@@ -118,14 +134,16 @@ def serve(
         raise InvalidInputError(f"The web app needs {error.name!r}: pip install 'choicebo[web]'.") from None
     from choicebo.model import compiling
 
-    settings = ServerSettings(study, host, port or 0, token, workers, share_result, images, patience, proxy)
+    settings = ServerSettings(
+        study, host, port or 0, token, workers, share_result, images, patience, proxy, most_seconds, most_memory
+    )
     bound = listen(host, port)
     compiling.start()  # the first questions need no model, so that nobody waits for it
     pool = None
     if cluster is not None:
-        from choicebo.serving.pool import Cluster
+        from choicebo.serving.cluster import Cluster
 
-        pool = Cluster(cluster)
+        pool = Cluster(cluster, settings.caps, keeps_one_free=True)
     app = create_app(replace(settings, url=_address(study)), pool)
     app.state.server.list()  # a database that cannot be read is an error now, not in the browser
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
