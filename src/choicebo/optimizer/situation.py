@@ -243,6 +243,7 @@ class Situation:
 
     def question_from(self, posterior: Posterior, learned: int) -> Question:
         """The next question by a model of the first ``learned`` answers only; what was shown since is imagined, and not repeated."""
+        posterior = posterior.sketch(QUICK_DRAWS, QUICK_OPTIONS)  # the same if it is one already
         proposal = self._steered(posterior, learned) if self.steering else self._proposal(posterior, learned=learned)
         if learned < self.n_answers:
             behind = f"The model had learned from {learned} of {self.n_answers} answers when this was asked. "
