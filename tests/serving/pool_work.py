@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 
@@ -27,3 +28,11 @@ def hang_once(where: str) -> str:
 
 def fail() -> None:
     raise ZeroDivisionError("of the work itself")
+
+
+def wait_for(pid: str, go: str) -> str:
+    """Tell which process this is, and wait until a file is there."""
+    Path(pid).write_text(str(os.getpid()))
+    while not Path(go).exists():
+        time.sleep(0.05)
+    return "done"

@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
+from concurrent.futures import Executor
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from choicebo._runtime import one_blas_thread
 from choicebo.model.covariance import Hyperparameters
 from choicebo.model.engines.base import ModelSpec, Reporter
 from choicebo.model.engines.hamiltonian import Hamiltonian, Sampler, Target
@@ -97,10 +99,11 @@ def leave_one_out(
     refit_limit: int,
     seed: int,
     report: Reporter,
+    executor: Executor | None = None,
 ) -> Loo:
     """Score every choice by the draws ``whitened: (chains, draws, n_e, m)``, reweighted to those without it.
 
-    At most ``refit_limit`` choices with a poor k-hat are refitted instead, the worst first.
+    At most ``refit_limit`` choices with a poor k-hat are refitted instead, the worst first; by the ``executor`` if there is one.
     """
     prior = Whitener.of(spec, likelihood).at(hyper)
     flat = whitened.reshape(-1, *whitened.shape[2:])
@@ -110,8 +113,9 @@ def leave_one_out(
     worst = [int(k) for k in np.argsort(-khat, kind="stable") if khat[k] > limit][: max(refit_limit, 0)]
     if worst:
         refitter = Refitter.of(likelihood, prior, flat)
+        begun = [] if executor is None else [executor.submit(_refit, refitter, number, seed) for number in worst]
         for done, number in enumerate(worst, start=1):
-            pointwise[number] = refitter.log_probability(number, seed)
+            pointwise[number] = begun[done - 1].result() if begun else refitter.log_probability(number, seed)
             report(f"fitting without choice {number}", done / len(worst))
     return summarised(pointwise, khat, sorted(worst), limit)
 
@@ -155,3 +159,9 @@ class Refitter:
         draws = sampler.chains_first()
         log_p = _scores(likelihood.only(number), prior, draws.reshape(-1, *draws.shape[2:]))[:, 0]
         return float(np.logaddexp.reduce(log_p) - np.log(len(log_p)))
+
+
+def _refit(refitter: Refitter, number: int, seed: int) -> float:
+    """What an executor computes."""
+    with one_blas_thread():
+        return refitter.log_probability(number, seed)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Iterator
+from concurrent.futures import Executor
 from typing import NamedTuple
 
 import numpy as np
@@ -26,7 +27,7 @@ from choicebo.model.engines.base import ModelSpec, ProgressCallback, Reporter, a
 from choicebo.model.evaluate import Likelihood
 from choicebo.model.likelihood import is_number
 from choicebo.model.loo import Loo, leave_one_out
-from choicebo.space.values import as_flag, as_generator
+from choicebo.space.values import as_executor, as_flag, as_generator
 
 Array = NDArray[np.float64]
 
@@ -223,13 +224,21 @@ class Posterior:
         probability = self.pareto_probability(X, draws=draws, seed=seed)
         return np.flatnonzero(probability >= min(threshold, probability.max()))
 
-    def loo(self, refit_limit: int = 10, *, seed: int = 0, progress: ProgressCallback | None = None) -> Loo:
+    def loo(
+        self,
+        refit_limit: int = 10,
+        *,
+        seed: int = 0,
+        progress: ProgressCallback | None = None,
+        executor: Executor | None = None,
+    ) -> Loo:
         """Leave-one-out predictive accuracy of the choices: PSIS-LOO, and exact refits where its k-hat is too large.
 
         At most ``refit_limit`` choices are refitted, the worst first; ``progress(stage, fraction)`` is called after each
         and stops by returning ``False``. A refit draws anew from the latent values without the choice, at the same
-        hyperparameters. Probabilities are normalised over the subsets of each set.
+        hyperparameters. Probabilities are normalised over the subsets of each set. An ``executor`` refits several at once.
         """
+        as_executor(executor)
         for name, given in (("refit_limit", refit_limit), ("seed", seed)):
             if not are_whole(given) or given < 0:
                 raise InvalidInputError(f"{name} must be a whole number of at least 0, got {as_given(given)}")
@@ -244,6 +253,7 @@ class Posterior:
                 refit_limit=refit_limit,
                 seed=seed,
                 report=Reporter(progress),
+                executor=executor,
             )
 
     def _points(self, X: ArrayLike) -> Array:

@@ -52,16 +52,27 @@ class Cluster(Computing):
         self._under_way: dict[Job, tuple[Future[Any], float]] = {}
         self._changed = threading.Condition()
         self._count_workers()
-        refused = [self._refusal(worker) for worker in self._versions if worker not in self._threads]
-        if refused and not self._threads:
+        if self.refusals and not self._threads:
             self._client.close()
-            raise InvalidInputError(refused[0])
+            raise InvalidInputError(self.refusals[0])
         threading.Thread(target=self._dispatch, name="choicebo-cluster", daemon=True).start()
 
     @property
     def slots(self) -> int:
         """How many jobs are computed at the same time."""
         return sum(self._threads.values())
+
+    @property
+    def workers(self) -> int:
+        """How many workers can be used."""
+        return len(self._threads)
+
+    @property
+    def refusals(self) -> list[str]:
+        """Why each of the other workers is not used, in sentences."""
+        return [
+            self._refusal(worker) for worker, version in sorted(self._versions.items()) if version != _own_version()
+        ]
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Leave the cluster; what is under way there ends."""
