@@ -16,6 +16,7 @@ from starlette.staticfiles import StaticFiles
 from choicebo import __version__
 from choicebo.web import failures
 from choicebo.web.access import Access
+from choicebo.web.addresses import RootPath
 from choicebo.web.api import manage_routes
 from choicebo.web.api import routes as api
 from choicebo.web.context import STATIC
@@ -47,6 +48,7 @@ def create_app(settings: ServerSettings, pool: Executor | None = None) -> FastAP
         docs_url=None,
         redoc_url=None,
         openapi_url="/api/v1/openapi.json",
+        servers=[{"url": settings.root_path}] if settings.root_path else None,
     )
     app.state.server = server
     app.state.access = Access(server, settings.token)
@@ -58,6 +60,7 @@ def create_app(settings: ServerSettings, pool: Executor | None = None) -> FastAP
     app.mount("/static", GZipMiddleware(_Static(directory=str(STATIC))))
     only_here = settings.token is None and is_loopback(settings.host)
     app.add_middleware(Guard, loopback_only=only_here, tell=failures.answer)
+    app.add_middleware(RootPath, root=settings.root_path)
     failures.add_to(app)
     return app
 

@@ -23,7 +23,7 @@ from choicebo.errors import InvalidInputError
 from choicebo.formatting import counted, moment, percent, plural, without_password
 from choicebo.study import OWNER, Answer, Study, StudyError, StudyNotFoundError
 from choicebo.web.access import Access, OwnerOnlyError, Visitor
-from choicebo.web.addresses import name_of, slug, study_path
+from choicebo.web.addresses import at, name_of, slug, study_path
 from choicebo.web.form_problems import explained
 from choicebo.web.pictures import drawing_size
 from choicebo.web.server import Server
@@ -193,11 +193,14 @@ def see_other(address: str) -> RedirectResponse:
     return RedirectResponse(address, 303)
 
 
-@functools.cache
 def static_address(file: str) -> str:
     """The address of a static file; it changes with the content, so that browsers may keep it."""
-    content = (STATIC / file).read_bytes()
-    return f"/static/{file}?v={hashlib.sha256(content).hexdigest()[:12]}"
+    return at(f"/static/{file}?v={_fingerprint(file)}")
+
+
+@functools.cache
+def _fingerprint(file: str) -> str:
+    return hashlib.sha256((STATIC / file).read_bytes()).hexdigest()[:12]
 
 
 def code(words: str) -> Markup:
@@ -218,7 +221,7 @@ def _templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(static=static_address, path=study_path)
+    environment.globals.update(static=static_address, path=study_path, at=at)
     environment.filters.update(
         explained=explained,
         without_password=without_password,

@@ -23,7 +23,7 @@ from choicebo.study import (
     UnknownRaterError,
 )
 from choicebo.web.access import ForgedFormError, NotAllowedError, OwnerOnlyError, RenamedError, TooManyAttemptsError
-from choicebo.web.addresses import name_of, study_path
+from choicebo.web.addresses import at, name_of, study_path
 from choicebo.web.context import access_of, render, see_other, server_of, wants_part
 from choicebo.web.guard import HEADERS
 
@@ -88,9 +88,9 @@ def _known(request: Request, error: Exception) -> Response:
     if isinstance(error, StudyNotFoundError) and "name" in request.path_params:
         server_of(request).forget(name_of(request.path_params["name"]))
     if isinstance(error, RenamedError) and request.method == "GET" and _is_page(request):
-        return see_other(f"/join/{error.token}")
+        return see_other(at(f"/join/{error.token}"))
     if isinstance(error, NotAllowedError) and request.method == "GET" and _is_page(request):
-        return see_other(f"/enter?next={quote(request.url.path)}")
+        return see_other(at(f"/enter?next={quote(request.url.path)}"))
     return answer(request, code, _told(request, error))
 
 
@@ -162,5 +162,5 @@ def _way_back(request: Request, code: int) -> tuple[str, str]:
     if name is not None:  # a rater's way back is the study: the start is for the owner
         return study_path(name_of(name)), "To the study"
     if request.method == "POST" and request.url.path in _FORMS:
-        return request.url.path, "Back to the form"
-    return "/", "To the start"
+        return at(request.url.path), "Back to the form"
+    return at("/"), "To the start"

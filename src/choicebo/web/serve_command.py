@@ -110,6 +110,14 @@ def serve(
             show_default=False,
         ),
     ] = "",
+    root_path: Annotated[
+        str,
+        typer.Option(
+            metavar="PATH",
+            help="Path under which a reverse proxy offers the server, such as /choose.",
+            show_default=False,
+        ),
+    ] = "",
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Whether to open the page in a browser, where there is one.")
     ] = True,
@@ -135,7 +143,7 @@ def serve(
     from choicebo.model import compiling
 
     settings = ServerSettings(
-        study, host, port or 0, token, workers, share_result, images, patience, proxy, most_seconds, most_memory
+        study, host, port or 0, token, workers, share_result, images, patience, proxy, most_seconds, most_memory, root_path
     )
     bound = listen(host, port)
     compiling.start()  # the first questions need no model, so that nobody waits for it

@@ -11,6 +11,7 @@ from pathlib import Path
 from choicebo.errors import InvalidInputError
 from choicebo.serving.pool import Caps, default_caps, default_processes
 from choicebo.study import Storage
+from choicebo.web.addresses import is_root_path
 
 SHORTEST_TOKEN = 16
 
@@ -82,6 +83,10 @@ class ServerSettings:
                 f"patience is {self.patience}: give seconds, or 0 to wait for the model as long as it takes."
             )
 
+        if not is_root_path(self.root_path):
+            raise InvalidInputError(
+                f"The root path is {self.root_path!r}: give one that begins with a slash and ends without one, such as /choose."
+            )
         if not (math.isfinite(self.most_seconds) and self.most_seconds >= 0) or self.most_memory < 0:
             raise InvalidInputError(
                 f"A computation may take {self.most_seconds} s and {self.most_memory} MB: give more than 0, or 0 for the default."

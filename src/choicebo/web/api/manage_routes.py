@@ -86,4 +86,4 @@ def remove_rater(
 def restore_rater(found: OwnerSitting, rater: Person) -> TokenOut:
     """Under a new token, which is shown only here; what was retracted with them counts again."""
     token = found.study.restore_rater(rater)
-    return TokenOut(rater=rater, token=token, path=f"/join/{token}")
+    return TokenOut(rater=rater, token=token, path=at(f"/join/{token}"))

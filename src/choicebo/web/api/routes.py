@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 from choicebo.study import StudyError, StudyResult
 from choicebo.study.definition import StudyDefinition
 from choicebo.web.access import NotAllowedError, Visitor
-from choicebo.web.addresses import name_of
+from choicebo.web.addresses import at, name_of
 from choicebo.web.api.models import (
     AdditionIn,
     AnswerIn,
@@ -260,7 +260,7 @@ def raters(found: OwnerSitting) -> list[RaterOut]:
 def invite(found: OwnerSitting, given: RaterIn) -> TokenOut:
     """The token is shown only here."""
     token = found.study.add_rater(given.name)
-    return TokenOut(rater=given.name.strip(), token=token, path=f"/join/{token}")
+    return TokenOut(rater=given.name.strip(), token=token, path=at(f"/join/{token}"))
 
 
 @router.get("/studies/{name}/export", summary="The complete study")
