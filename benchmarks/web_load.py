@@ -11,8 +11,8 @@ that pull apart, with a little noise, so that their answers are as foreseeable a
 the answer to having the next question. The server is a process of its own, started as ``choicebo serve`` starts it; it shares
 this machine with the raters, and with the workers of the cluster.
 
-Of the questions after the beginning of their studies, ``model_share`` came from the model, and ``older_share`` of all of them from one
-that lacked the last few answers, ``behind_median`` of them. Every setting can be changed: ``--raters 10 --minutes 2``.
+Of the questions after the beginning of their studies, ``model_share`` came from the model, and ``older_share`` from one that
+lacked the last few answers, ``behind_median`` of them. Every setting can be changed: ``--raters 10 --minutes 2``.
 An empty folder in NUMBA_CACHE_DIR shows a machine on which nothing is compiled yet.
 """
 
@@ -249,7 +249,9 @@ async def _run(address: str, links: list[tuple[str, str]], given: argparse.Names
         async def tell(question: int, kept: list[int]) -> None:
             while True:  # as the page does; the server takes the same answer once
                 try:
-                    told = await client.post(f"{root}/questions/{question}/answer", json={"kept": kept}, headers=headers)
+                    told = await client.post(
+                        f"{root}/questions/{question}/answer", json={"kept": kept}, headers=headers
+                    )
                     if told.status_code == 200:
                         return
                 except httpx.TransportError:

@@ -13,7 +13,7 @@ def grow(mb: int, where: str) -> int:
         return mb
     Path(where).touch()
     held = bytearray(mb << 20)
-    held[:: 4096] = bytes(len(held) // 4096)
+    held[::4096] = bytes(len(held) // 4096)
     time.sleep(60)
     return 0
 

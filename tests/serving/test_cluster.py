@@ -185,7 +185,7 @@ def test_a_computation_that_never_ends_is_given_up_on_a_cluster_too(dask: Dask, 
 
 def test_no_scheduler_is_told_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("choicebo.serving.cluster._CONNECT_SECONDS", 1)
-    with pytest.raises(InvalidInputError, match="No dask scheduler answers at 'tcp://127.0.0.1:1'"):
+    with pytest.raises(InvalidInputError, match="No dask scheduler answers at"):
         Cluster("tcp://127.0.0.1:1")
 
 

@@ -59,7 +59,9 @@ def test_an_optimizer_asks_the_same_wherever_it_computes(processes: Executor) ->
 
 def test_the_number_of_hidden_objectives_is_the_same_wherever_it_is_computed(processes: Executor) -> None:
     here, there = (
-        cb.select_latent_dim(choices(), max_dim=2, model=cb.ChoiceGP(engine="laplace"), stop_early=False, executor=executor)
+        cb.select_latent_dim(
+            choices(), max_dim=2, model=cb.ChoiceGP(engine="laplace"), stop_early=False, executor=executor
+        )
         for executor in (None, processes)
     )
     assert here.best == there.best

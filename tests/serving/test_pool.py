@@ -74,7 +74,9 @@ def test_a_process_that_grows_too_large_is_replaced_and_its_job_done_again(pool:
 
 
 def test_what_costs_two_processes_their_life_is_told_in_words(pool: LocalPool) -> None:
-    with pytest.raises(ComputationLostError, match=r"took longer than 2 s, after another one had failed.*--most-seconds"):
+    with pytest.raises(
+        ComputationLostError, match=r"took longer than 2 s, after another one had failed.*--most-seconds"
+    ):
         pool.submit(time.sleep, 600).result(timeout=120)
     with pytest.raises(ComputationLostError, match="died"):
         pool.submit(os._exit, 1).result(timeout=120)

@@ -70,7 +70,15 @@ def doctor(
       choicebo doctor postgresql://ann@server/studies --json
       choicebo doctor --cluster tcp://scheduler:8786
     """
-    checks: list[Callable[[], Iterator[Finding]]] = [_environment, _versions, _extras, _threads, _compiler, _compiled, _serving]
+    checks: list[Callable[[], Iterator[Finding]]] = [
+        _environment,
+        _versions,
+        _extras,
+        _threads,
+        _compiler,
+        _compiled,
+        _serving,
+    ]
     if study is not None:
         checks.append(lambda: _database(study))
     if cluster is not None:
@@ -179,8 +187,9 @@ def _serving() -> Iterator[Finding]:
     caps = default_caps(processes)
     yield Finding(
         "server",
-        f"{counted(processes, 'process', 'processes')} (--workers); a computation takes at most {caps.seconds:g} s (--most-seconds) "
-        f"and {caps.memory} MB (--most-memory); nobody waits longer than {PATIENCE:g} s for the model (--patience)",
+        f"{counted(processes, 'process', 'processes')} (--workers); a computation takes at most {caps.seconds:g} s "
+        f"(--most-seconds) and {caps.memory} MB (--most-memory); nobody waits longer than {PATIENCE:g} s "
+        "for the model (--patience)",
     )
 
 
@@ -189,7 +198,9 @@ def _cluster(address: str) -> Iterator[Finding]:
 
     try:
         with Cluster(address) as cluster:
-            yield Finding("cluster", f"reached; {counted(cluster.workers, 'worker')} with {counted(cluster.slots, 'thread')}")
+            yield Finding(
+                "cluster", f"reached; {counted(cluster.workers, 'worker')} with {counted(cluster.slots, 'thread')}"
+            )
             for refused in cluster.refusals:
                 yield Finding("cluster", refused, False, "see the line above")
     except ChoiceboError as error:

@@ -96,7 +96,7 @@ def select_latent_dim(
     Dimensions 1, 2, ... are fitted, each from the hyperparameters of the one before, until one no longer improves the
     score (unless ``stop_early=False``) or ``max_dim`` is reached. ``model`` gives all other settings. For each dimension at
     most ``refit_limit`` choices with a poor k-hat are refitted. ``progress(stage, fraction)`` is called on the way and stops
-    by returning ``False``. An ``executor``, such as a pool of processes or a cluster's, fits and refits; what is found is the same.
+    by returning ``False``. An ``executor`` fits and refits, with the same result.
     """
     as_generator(seed)
     as_executor(executor)

@@ -105,7 +105,7 @@ class LatentDraws:
     def core(self, rows: Rows, count: int) -> LatentDraws:
         """The same draws at ``count`` of the options: those in ``rows``, and those that tell most of the rest beyond them.
 
-        The latter are the pivots of an incomplete Cholesky factorisation: each is the option that is least known from the ones before.
+        The latter are pivots of an incomplete Cholesky factorisation: each is the option that is least known from those before.
         """
         scaled = self.X / self.lengthscales.mean(0)
         chosen, left = [], np.ones(len(self.X))
@@ -113,7 +113,9 @@ class LatentDraws:
         for number in range(count):
             pivot = int(rows[number]) if number < len(rows) else int(left.argmax())
             chosen.append(pivot)
-            covariance = option_covariance(self.kernel, self.nugget, scaled, scaled[pivot][None], np.ones(self.X.shape[1]))
+            covariance = option_covariance(
+                self.kernel, self.nugget, scaled, scaled[pivot][None], np.ones(self.X.shape[1])
+            )
             known = columns[:, :number] @ columns[pivot, :number]
             columns[:, number] = (covariance[:, 0] - known) / math.sqrt(max(left[pivot], self.nugget, JITTER))
             left = np.maximum(left - columns[:, number] ** 2, 0.0)

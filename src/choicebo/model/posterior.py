@@ -110,7 +110,7 @@ class Posterior:
     def sketch(self, draws: int, options: int) -> Posterior:
         """A smaller posterior for questions that must not take long: at most so many draws, as one chain, at so many options.
 
-        The draws are spread evenly over all of them. Of the options half are those that are most probably Pareto-optimal, and half
+        The draws are spread evenly over all of them. Half of the options are the most probably Pareto-optimal ones, and half
         those that say most about the others. What the draws know of the rest is lost, and nothing else.
         """
         rows = evenly(len(self._flat), min(draws, len(self._flat)))

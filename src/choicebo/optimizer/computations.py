@@ -215,7 +215,7 @@ class Computations:
     def question_from(
         self, situation: Situation, model: Posterior, learned: int, seconds: float | None = None
     ) -> Question | None:
-        """The next question by a model of the first ``learned`` answers, not asked yet; None if it takes longer than ``seconds``."""
+        """The next question by a model of the first ``learned`` answers, not asked yet; None if it takes over ``seconds``."""
         if self._executor is None:
             return compute.question_from(situation, model, learned)
         if seconds is not None and seconds <= 0:

@@ -50,8 +50,8 @@ class ChoiceOptimizer:
 
     The next question is a pure function of the settings and of what happened: saved and restored, or rebuilt elsewhere from
     the same events, an optimiser asks the same question. The keyword arguments are described by
-    :class:`~choicebo.optimizer.Settings`; ``executor`` is where to compute, any ``concurrent.futures.Executor``, and changes nothing
-    about what is asked.
+    :class:`~choicebo.optimizer.Settings`; ``executor``, any ``concurrent.futures.Executor``, is where to compute, and changes
+    nothing about what is asked.
 
     >>> import choicebo as cb
     >>> optimizer = cb.ChoiceOptimizer(cb.Space([cb.Real("temperature", 150, 220)]), seed=1)

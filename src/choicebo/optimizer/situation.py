@@ -242,7 +242,7 @@ class Situation:
         return self._without_model()
 
     def question_from(self, posterior: Posterior, learned: int) -> Question:
-        """The next question by a model of the first ``learned`` answers only; what was shown since is imagined, and not repeated."""
+        """The next question by a model of the first ``learned`` answers; what was shown since is imagined, and not repeated."""
         posterior = posterior.sketch(QUICK_DRAWS, QUICK_OPTIONS)  # the same if it is one already
         proposal = self._steered(posterior, learned) if self.steering else self._proposal(posterior, learned=learned)
         if learned < self.n_answers:
@@ -283,7 +283,8 @@ class Situation:
     def _steered(self, posterior: Posterior | None, learned: int | None = None) -> Proposal:
         """A question as it was wished for: what it has in any case, known options that fit, and new ones for the rest.
 
-        ``learned`` is how many answers the model has learned from, if not from all of them. A newcomer, too, is shown new options beside a single one that others kept.
+        ``learned`` is how many answers the model has learned from, if not from all of them. A newcomer, too, is shown new options
+        beside a single one that others kept.
         """
         wishes, size = self.steering, self.settings.query_size
         part = wished_part(self.space, wishes)

@@ -199,7 +199,8 @@ class Cluster(Computing):
             return
         told = {"died": "died", "hung": f"took longer than {self.caps.seconds:g} s", "scheduler": "were lost"}[why]
         self._end(
-            job, ComputationLostError(f"The workers of the cluster that computed this {told}, again and again: look there.")
+            job,
+            ComputationLostError(f"The workers of the cluster that computed this {told}, again and again: look there."),
         )
 
     def _reconnect(self) -> None:

@@ -65,7 +65,7 @@ class FairQueue:
             return True
 
     def take(self, least: int = URGENT, most: int = BESIDE, seconds: float | None = 0.0) -> Job | None:
-        """The next job of these levels, waited for if need be; None if there is none within ``seconds``, or the queue is closed."""
+        """The next job of these levels; None if there is none within ``seconds``, or the queue is closed."""
         with self._changed:
             self._changed.wait_for(lambda: self._closed or any(self._waiting[least : most + 1]), seconds)
             levels = list(self._waiting[least : most + 1])

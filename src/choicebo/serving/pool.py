@@ -170,7 +170,9 @@ class LocalPool(Computing):
 
     def _count(self, why: str) -> None:
         self.counts[why] += 1
-        log.warning("A process that computes %s; another one takes its place.", _WORDS[why].format(**self.caps._asdict()))
+        log.warning(
+            "A process that computes %s; another one takes its place.", _WORDS[why].format(**self.caps._asdict())
+        )
 
 
 class _Worker:

@@ -2,8 +2,8 @@
 
 A question is computed when the answer before it arrives. Where many ask at once, not every answer can be learned from before the
 next question: then those of one study share its latest model, which lacks the last few answers, and the next model is fitted
-beside, of one study after the other. Nobody waits longer than the server's patience for a model: then a question that needs none is
-asked. Waiting holds no thread: raters wait in an event loop of its own.
+beside, of one study after the other. Nobody waits longer than the server's patience for a model: then a question that needs none
+is asked. Waiting holds no thread: raters wait in an event loop of its own.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ import time
 from collections.abc import Callable, Coroutine, Hashable
 from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 from choicebo.errors import ChoiceboError
 from choicebo.history import Question
 from choicebo.serving.computing import Computing, FairThreads
+from choicebo.serving.metrics import Metrics
 from choicebo.serving.pool import load_numerics
 from choicebo.serving.waiting_room import done_within, stopping
 from choicebo.study import Study
@@ -59,6 +61,7 @@ class Scheduler:
     def __init__(self, pool: Executor, patience: float = 0.0) -> None:
         self.pool = pool
         self.patience = patience
+        self.metrics = Metrics()
         self._threads = ThreadPoolExecutor(_MOST_THREADS, "choicebo-ask")
         # Threads of their own: who waits for the model must not take the place of the model.
         self._thoughts = ThreadPoolExecutor(_MOST_THREADS, "choicebo-think")
@@ -93,12 +96,28 @@ class Scheduler:
         """The rater's next question, in the background: the model's, or after a while one that stands in for it."""
         key = "question", study.name, rater
         if not self.patience:
-            return self._start(key, lambda: self._submit(self._threads, lambda: study.ask(rater))).future
+            return self._start(key, lambda: self._submit(self._threads, lambda: self._ask(study, rater))).future
         return self._start(key, lambda: self._wait(self._ask_in_time(study, rater))).future
+
+    def _ask(self, study: Study, rater: str) -> Question:
+        """Ask however long it takes."""
+        begun = datetime.now(UTC)
+        return self._counted(study.ask(rater), begun)
+
+    def _counted(self, question: Question, begun: datetime) -> Question:
+        """A question, which is counted if it is new."""
+        if question.asked_at is not None and question.asked_at >= begun:
+            self.metrics.asked(question, (datetime.now(UTC) - begun).total_seconds())
+        return question
+
+    @property
+    def models_waiting(self) -> int:
+        """How many models wait for their turn to be fitted."""
+        return self._thinking.waiting
 
     async def _ask_in_time(self, study: Study, rater: str) -> Question:
         """Wait until the model's question is there, or the rater has waited long enough, and ask. The model works on."""
-        began = time.monotonic()
+        begun, began = datetime.now(UTC), time.monotonic()
         until = began + self.patience
         turn = self._turns.setdefault((study.name, _share(study, rater)), asyncio.Lock())
         is_patient = True
@@ -106,9 +125,10 @@ class Scheduler:
             # One after the other: each question depends on those asked before it.
             async with turn:
                 if not is_patient or not await self._in_thread(lambda: study.waits_for_model(rater)):
-                    return await self._in_thread(
+                    question = await self._in_thread(
                         lambda: study.ask(rater, stand_in=True, within=max(until - time.monotonic(), 0.0))
                     )
+                    return self._counted(question, begun)
             job = self._think(study, rater)
             left = 0.0 if rater in job.outwaited else until - time.monotonic()
             if left > 0 and await self._in_thread(lambda: study.has_recent_model(rater)):

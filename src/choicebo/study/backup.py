@@ -14,8 +14,6 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-import sqlalchemy as sa
-
 import choicebo
 from choicebo.errors import ChoiceboError, DataError, StudyNotFoundError
 from choicebo.formatting import as_given
@@ -120,7 +118,8 @@ def _contents(archive: zipfile.ZipFile) -> Sequence[Mapping[str, Any]]:
         raise DataError(f"{archive.filename!r} is no backup of choicebo, or is damaged.") from None
     if told.get("version") != VERSION:
         raise DataError(
-            f"The backup is in version {as_given(told.get('version'))} of the format; this choicebo reads {VERSION}: update choicebo."
+            f"The backup is in version {as_given(told.get('version'))} of the format; "
+            f"this choicebo reads {VERSION}: update choicebo."
         )
     return listed
 

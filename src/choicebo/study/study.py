@@ -399,8 +399,8 @@ class Study:
         """The rater's open question, the earliest if there are several; a new one if there is none, or with ``another``.
 
         With ``stand_in`` nobody waits for the model of all answers: if its question is not there, one that it computed for a
-        moment ago is asked, or one by a model that lacks the last few answers and says so, for which ``within`` so many seconds are
-        waited, or one that needs no model. With ``patience`` so many seconds are waited first. ``locked``, ``like`` and
+        moment ago is asked, or one by a model that lacks the last few answers and says so, if it is there ``within`` so many
+        seconds, or one that needs no model. With ``patience`` so many seconds are waited first. ``locked``, ``like`` and
         ``include`` are wishes as :meth:`steer` takes them; an open question stays as it is, and they are for the one after it.
         """
         another, stand_in = as_flag(another, "another"), as_flag(stand_in, "stand_in")

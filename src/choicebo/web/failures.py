@@ -26,6 +26,7 @@ from choicebo.web.access import ForgedFormError, NotAllowedError, OwnerOnlyError
 from choicebo.web.addresses import at, name_of, study_path
 from choicebo.web.context import access_of, render, see_other, server_of, wants_part
 from choicebo.web.guard import HEADERS
+from choicebo.web.server_log import route_of
 
 log = logging.getLogger("choicebo.web")
 
@@ -120,7 +121,7 @@ def _malformed(request: Request, error: Exception) -> Response:
 
 
 def _unknown(request: Request, error: Exception) -> Response:
-    log.error("%s %s failed.", request.method, request.url.path, exc_info=error)
+    log.error("%s %s failed.", request.method, route_of(request.scope), exc_info=error)
     response = answer(request, 500, _SORRY)
     for name, value in HEADERS.items():
         response.headers.setdefault(name, value)

@@ -6,6 +6,8 @@ import shutil
 import threading
 from concurrent.futures import Executor, Future
 
+import sqlalchemy as sa
+
 from choicebo.errors import StudyNotFoundError
 from choicebo.presentation.templates import check_show
 from choicebo.serving.computing import executor_for
@@ -25,7 +27,9 @@ class Server:
     def __init__(self, settings: ServerSettings, pool: Executor | None = None) -> None:
         self.settings = settings
         self.storage = Storage(settings.url)
-        self.scheduler = Scheduler(LocalPool(settings.processes, settings.caps) if pool is None else pool, settings.patience)
+        self.scheduler = Scheduler(
+            LocalPool(settings.processes, settings.caps) if pool is None else pool, settings.patience
+        )
         self.waiting = WaitingRoom()
         self._lock = threading.Lock()
         self._studies: dict[str, Study] = {}
@@ -34,6 +38,16 @@ class Server:
         """Stop everything. Nothing that was acknowledged is lost, it is stored."""
         self.scheduler.close()
         self.storage.close()
+
+    def reach(self) -> None:
+        """Reach the database, if there is one yet.
+
+        Raises:
+            StorageError: It cannot be reached.
+        """
+        if self.storage.file is None or self.storage.file.exists():
+            with self.storage.read() as connection:
+                connection.execute(sa.select(1))
 
     def list(self) -> tuple[StudyInfo, ...]:
         """All studies of the database; none if there is no database yet."""

@@ -75,9 +75,7 @@ class ServerSettings:
                 f"The token has {len(self.token)} characters: give at least {SHORTEST_TOKEN}, so that nobody guesses it."
             )
         if self.workers < 0:
-            raise InvalidInputError(
-                f"workers is {self.workers}: give 1 or more, or 0 for one for each core."
-            )
+            raise InvalidInputError(f"workers is {self.workers}: give 1 or more, or 0 for one for each core.")
         if not (math.isfinite(self.patience) and self.patience >= 0):
             raise InvalidInputError(
                 f"patience is {self.patience}: give seconds, or 0 to wait for the model as long as it takes."

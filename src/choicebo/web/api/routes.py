@@ -73,7 +73,8 @@ def sitting(request: Request, name: Annotated[str, Path(description="The name of
     """The study in the path, and who calls."""
     study = name_of(name)
     visitor = access_of(request).bearer(request, study)
-    return Seat(server_of(request).study(study), visitor)
+    server = server_of(request)
+    return Seat(server.study(study), visitor, server.scheduler.metrics)
 
 
 def owner_sitting(found: Annotated[Seat, Depends(sitting)]) -> Seat:
@@ -108,8 +109,9 @@ def studies(request: Request, visitor: Owner) -> list[StudyOut]:
 @router.post("/studies", summary="Create a study", status_code=201)
 def create(request: Request, visitor: Owner, given: StudyIn) -> StudyDetail:
     """A new study over a space or a catalogue."""
-    study = server_of(request).create(StudyDefinition.of(given.model_dump()))
-    return _detail(Seat(study, visitor))
+    server = server_of(request)
+    study = server.create(StudyDefinition.of(given.model_dump()))
+    return _detail(Seat(study, visitor, server.scheduler.metrics))
 
 
 @router.get("/studies/{name}", summary="One study")
