@@ -107,6 +107,11 @@ class Posterior:
             self.options, flat, self.lengthscales, self.mixing, self.spec.kernel, float(self.spec.nugget)
         )
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory, about, once something was asked of it: its draws twice, and the factors of its options."""
+        return 2 * self.whitened.nbytes + 8 * self.latent_dim * len(self.options) ** 2
+
     def sketch(self, draws: int, options: int) -> Posterior:
         """A smaller posterior for questions that must not take long: at most so many draws, as one chain, at so many options.
 

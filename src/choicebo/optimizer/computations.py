@@ -20,6 +20,9 @@ T = TypeVar("T")
 _REMEMBERED = 8
 """Models, looks and questions of so many situations are remembered: of several raters, or of the last answers."""
 
+_MOST_BYTES = 1 << 25
+"""Fewer are, where they would take more memory; the latest always is."""
+
 _LOOK_BACK = 12
 """So many answers back an earlier model is looked for."""
 _MOST_DIMS = 4
@@ -44,9 +47,14 @@ class PosteriorStore(Protocol):
 class Recent(Generic[T]):
     """The latest few of something; threads may share it."""
 
-    def __init__(self, dropped: Callable[[T], object] = lambda _: None, most: int = _REMEMBERED) -> None:
+    def __init__(
+        self,
+        dropped: Callable[[T], object] = lambda _: None,
+        most: int = _REMEMBERED,
+        size: Callable[[T], int] = lambda _: 0,
+    ) -> None:
         self._items: OrderedDict[Hashable, T] = OrderedDict()
-        self._dropped, self._most = dropped, most
+        self._dropped, self._most, self._size = dropped, most, size
         self._lock = threading.Lock()
 
     def get(self, key: Hashable) -> T | None:
@@ -59,10 +67,15 @@ class Recent(Generic[T]):
         with self._lock:
             item = self._items.setdefault(key, item)
             self._items.move_to_end(key)
-            gone = [self._items.popitem(last=False)[1] for _ in range(len(self._items) - self._most)]
+            gone = []
+            while len(self._items) > self._most or (len(self._items) > 1 and self._bytes() > _MOST_BYTES):
+                gone.append(self._items.popitem(last=False)[1])
         for each in gone:
             self._dropped(each)
         return item
+
+    def _bytes(self) -> int:
+        return sum(map(self._size, self._items.values()))
 
     def drop(self, key: Hashable) -> None:
         """Forget one."""
@@ -89,7 +102,7 @@ class Computations:
     ) -> None:
         self._executor = executor
         self._store = store
-        self._posteriors: Recent[Posterior] = Recent()
+        self._posteriors: Recent[Posterior] = Recent(size=lambda posterior: posterior.nbytes)
         self._questions: Recent[Question] = Recent()
         self._looks: Recent[BackgroundLook | ExecutorLook] = Recent(lambda look: look.stop(), looks_at_once)
         self._looks_at_once = looks_at_once
@@ -163,14 +176,23 @@ class Computations:
         key = seen.model_key
         return self._posteriors.get(key) is not None or (self._store is not None and self._store.has(key))
 
-    def fitted_now(self, situation: Situation) -> Posterior | None:
-        """The model of the answers; None if there are none. A look that is not known yet is not waited for."""
-        return self.posterior(self._if_looked(situation) or situation)
+    def sketched(self, situation: Situation) -> Posterior:
+        """The model of the answers, of which there must be some, reduced to what quick questions need.
 
-    def at_hand(self, situation: Situation) -> Posterior | None:
-        """The model of the answers, with the look that counts now, if it is in memory."""
+        A look that is not known yet is not waited for, and the whole model is not kept.
+        """
+        seen = self._if_looked(situation) or situation
+        known = self._posteriors.get(seen.model_key)
+        if known is not None:
+            return known.sketch(compute.QUICK_DRAWS, compute.QUICK_OPTIONS)
+        found: Posterior = self._run(compute.fit_sketch, seen)
+        return found
+
+    def sketch_at_hand(self, situation: Situation) -> Posterior | None:
+        """The model of the answers with the look that counts now, reduced likewise, if it is in memory."""
         seen = self._if_looked(situation)
-        return None if seen is None else self._posteriors.get(seen.model_key)
+        known = None if seen is None else self._posteriors.get(seen.model_key)
+        return None if known is None else known.sketch(compute.QUICK_DRAWS, compute.QUICK_OPTIONS)
 
     def _if_looked(self, situation: Situation) -> Situation | None:
         """The situation with the look that counts now; None if that is not known."""

@@ -410,6 +410,11 @@ def fit(situation: Situation, progress: ProgressCallback | None = None) -> Poste
     return situation.fit(progress)
 
 
+def fit_sketch(situation: Situation, progress: ProgressCallback | None = None) -> Posterior:
+    """The model of all answers, reduced to what quick questions need: less to send."""
+    return situation.fit(progress).sketch(QUICK_DRAWS, QUICK_OPTIONS)
+
+
 def fit_earlier(situation: Situation, answers: int, progress: ProgressCallback | None = None) -> Posterior:
     """The model of the first answers."""
     return situation.fit_earlier(answers)

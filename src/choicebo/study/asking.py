@@ -179,7 +179,7 @@ class Asking:
                 question, known_until = self._at_once(situation, share, state, before, within)
             else:
                 question, known_until = self.computations.question(situation, progress), before
-                self._keep_model(self.computations.at_hand(situation), situation, share, state, before)
+                self._keep_model(self.computations.sketch_at_hand(situation), situation, share, state, before)
             with self._events.writing() as writer:
                 waiting = writer.state.open_questions(name)
                 if waiting and not another:
@@ -246,19 +246,16 @@ class Asking:
         with self._events.reading() as state:
             situation, position = self.situation(state, share), state.position
         if self._model_is_ready(state, name):
-            self._keep_model(self.computations.fitted_now(situation), situation, share, state, position)
+            self._keep_model(self.computations.sketched(situation), situation, share, state, position)
 
     def _keep_model(
         self, posterior: Posterior | None, situation: Situation, share: str | None, state: State, position: int
     ) -> None:
         """Keep a model of all answers in a situation, to ask the next questions by."""
-        from choicebo.optimizer.situation import QUICK_DRAWS, QUICK_OPTIONS
-
         known = self._models.get(share)
         is_newer = known is None or known.state is not state or known.position < position
         if posterior is not None and is_newer:
-            small = posterior.sketch(QUICK_DRAWS, QUICK_OPTIONS)
-            self._models[share] = RecentModel(state, position, situation.n_answers, small)
+            self._models[share] = RecentModel(state, position, situation.n_answers, posterior)
 
     def prepare(self, rater: str | None, progress: ProgressCallback | None = None) -> None:
         """Compute the next question without asking it, so that :meth:`ask` returns at once."""
@@ -271,7 +268,7 @@ class Asking:
         question = self.computations.question(situation, progress)
         if situation.needs_model:
             self._late[share, situation.for_one] = state, position, question
-            self._keep_model(self.computations.at_hand(situation), situation, share, state, position)
+            self._keep_model(self.computations.sketch_at_hand(situation), situation, share, state, position)
 
     def forget(self) -> None:
         """Forget what was computed."""
