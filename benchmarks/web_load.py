@@ -186,6 +186,8 @@ class Seen:
     failures: int = 0
     memory: list[tuple[int, float]] = field(default_factory=list)
     """(answers, MB of the server)"""
+    cpu: tuple[float, float] = (0.0, 0.0)
+    """CPU seconds of the server, and of the processes that it computes in."""
     seconds: float = 0.0
 
     def asked(self, question: dict[str, Any]) -> None:
@@ -214,8 +216,21 @@ class Seen:
             "older_share": round(len(self.behind) / later, 3) if later else None,
             "behind_median": statistics.median(self.behind) if self.behind else 0,
             "behind_p95": _quantile([float(n) for n in self.behind], 0.95),
+            "server_cpu_s_per_answer": round(self.cpu[0] / max(len(self.waits), 1), 3),
+            "computing_cpu_s_per_answer": round(self.cpu[1] / max(len(self.waits), 1), 3),
             "server_mb_by_answers": {answers: round(mb) for answers, mb in steps},
         }
+
+
+def _cpu(process: int) -> float:
+    """CPU seconds of a process so far."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _children(process: int) -> list[int]:
+    tasks = Path(f"/proc/{process}/task").glob("*/children")
+    return [int(child) for task in tasks for child in task.read_text().split()]
 
 
 def _quantile(values: list[float], share: float) -> float | None:
@@ -275,6 +290,7 @@ async def _run(address: str, links: list[tuple[str, str]], given: argparse.Names
             with contextlib.suppress(OSError, ValueError, IndexError):
                 pages = int(Path(f"/proc/{server}/statm").read_text().split()[1])
                 seen.memory.append((len(seen.waits), pages * os.sysconf("SC_PAGE_SIZE") / 2**20))
+                seen.cpu = _cpu(server), sum(map(_cpu, _children(server)))
             await asyncio.sleep(5)
 
     async with httpx.AsyncClient(base_url=address, limits=limits, timeout=60) as client:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 
 import choicebo as cb
 from choicebo.optimizer import situation as compute
+from choicebo.optimizer.computations import Recent
 from choicebo.serving.scheduler import Scheduler
 from choicebo.study import Study
 
@@ -136,6 +138,36 @@ def test_while_others_wait_models_are_fitted_and_nothing_more(study: Study, pool
         assert "had learned from" not in study.ask(stand_in=True).reason
     finally:
         scheduler.close()
+
+
+def test_after_a_restart_questions_come_from_the_latest_model_that_was_stored(study: Study, pool: SlowToFit) -> None:
+    pool.go.set()
+    study.prepare()  # which stores the model of all four answers
+    study.tell(study.ask(), [0])
+    with Study.open(study._storage, executor=pool) as after:
+        pool.go.clear()
+        assert not after.has_recent_model()
+        thinking = threading.Thread(target=after.learn)
+        thinking.start()
+        for _ in range(200):
+            if after.has_recent_model():
+                break
+            time.sleep(0.05)
+        asked = after.ask(stand_in=True)
+        assert asked.reason.startswith("The model had learned from 4 of 5 answers")
+        assert asked.known_until == 8
+        pool.go.set()
+        thinking.join(60)
+
+
+def test_what_is_remembered_is_bounded_by_its_size() -> None:
+    few: Recent[bytes] = Recent(size=lambda item: len(item) << 20)
+    for number in range(6):
+        few.put(number, bytes(12))
+    assert [few.get(number) is not None for number in range(6)] == [False] * 4 + [True] * 2
+    few.put("large", bytes(200))
+    assert few.get("large") is not None
+    assert few.get(5) is None
 
 
 def test_a_sketch_knows_what_the_posterior_knows() -> None:

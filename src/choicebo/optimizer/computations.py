@@ -183,16 +183,19 @@ class Computations:
         """
         seen = self._if_looked(situation) or situation
         known = self._posteriors.get(seen.model_key)
-        if known is not None:
-            return known.sketch(compute.QUICK_DRAWS, compute.QUICK_OPTIONS)
-        found: Posterior = self._run(compute.fit_sketch, seen)
+        found: Posterior = self.sketch_of(known) if known is not None else self._run(compute.fit_sketch, seen)
         return found
 
     def sketch_at_hand(self, situation: Situation) -> Posterior | None:
         """The model of the answers with the look that counts now, reduced likewise, if it is in memory."""
         seen = self._if_looked(situation)
         known = None if seen is None else self._posteriors.get(seen.model_key)
-        return None if known is None else known.sketch(compute.QUICK_DRAWS, compute.QUICK_OPTIONS)
+        return None if known is None else self.sketch_of(known)
+
+    @staticmethod
+    def sketch_of(model: Posterior) -> Posterior:
+        """A model reduced to what quick questions need."""
+        return model.sketch(compute.QUICK_DRAWS, compute.QUICK_OPTIONS)
 
     def _if_looked(self, situation: Situation) -> Situation | None:
         """The situation with the look that counts now; None if that is not known."""

@@ -14,7 +14,14 @@ URGENT, USUAL, BESIDE = 0, 1, 2
 
 _SHARE = 4
 """One of so many jobs is one that nobody waits for, should there always be others."""
-_LEVELS = {"question_from": URGENT, "next_question": USUAL, "fit": USUAL, "fit_sketch": USUAL, "look": BESIDE, "fit_earlier": BESIDE}
+_LEVELS = {
+    "question_from": URGENT,
+    "next_question": USUAL,
+    "fit": USUAL,
+    "fit_sketch": USUAL,
+    "look": BESIDE,
+    "fit_earlier": BESIDE,
+}
 """Of the functions that compute for a study, by name."""
 
 

@@ -246,7 +246,19 @@ class Asking:
         with self._events.reading() as state:
             situation, position = self.situation(state, share), state.position
         if self._model_is_ready(state, name):
+            self._recall(situation, share, state)
             self._keep_model(self.computations.sketched(situation), situation, share, state, position)
+
+    def _recall(self, situation: Situation, share: str | None, state: State) -> None:
+        """Until there is a model, as after a restart, ask by the latest that was stored, should a fit take long."""
+        if share in self._models:
+            return
+        found = self.computations.known_earlier(situation)
+        with self._events.reading() as now_known:
+            acts = [act.position for act in now_known.acts(share) if now_known.answer(act).counts]
+            if found is not None and now_known is state and 0 < found.data.n_choices <= len(acts):
+                small, learned = self.computations.sketch_of(found), found.data.n_choices
+                self._models[share] = RecentModel(state, sorted(acts)[learned - 1], learned, small)
 
     def _keep_model(
         self, posterior: Posterior | None, situation: Situation, share: str | None, state: State, position: int
@@ -265,6 +277,8 @@ class Asking:
             if state.open_questions(name):
                 return
             situation, position = self.situation_of(state, name, self.wishes(name)), state.position
+        if situation.needs_model:
+            self._recall(situation, share, state)
         question = self.computations.question(situation, progress)
         if situation.needs_model:
             self._late[share, situation.for_one] = state, position, question
