@@ -3,9 +3,10 @@
     python benchmarks/older_models.py
     python benchmarks/older_models.py --problems branin-currin zdt2 --answers 40 --repetitions 10 --jobs 2 --json older.json
 
-A simulated person answers; each question is computed from the model of all answers but the last 0, 2, 5, ..., as the server computes
-it (fewer draws, fewer options, what was shown since is imagined), or by no model at all, as a stand-in. Printed is the mean over the
-repetitions of log10 of the hypervolume that is still missing, after a third, two thirds and all of the answers: lower is better.
+A simulated person answers; each question is computed from the model of all answers but the last 0, 2, 5, ..., as the server
+computes it (fewer draws, fewer options, what was shown since is imagined), or by no model at all, as a stand-in. Printed is the
+mean over the repetitions of log10 of the hypervolume that is still missing, after a third, two thirds and all of the answers:
+lower is better.
 Differences between columns are paired: every column begins alike in the same repetition.
 """
 
