@@ -176,6 +176,7 @@ class Cluster(Computing):
         with self._changed:
             _, began = self._under_way.pop(job)
             self._changed.notify_all()
+        self.queue.took(job, time.monotonic() - began)
         try:
             value = found.result()
         except CancelledError:  # the scheduler was lost, or it took too long

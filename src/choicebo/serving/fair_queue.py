@@ -12,8 +12,9 @@ from typing import Any
 URGENT, USUAL, BESIDE = 0, 1, 2
 """A person waits for something that takes a moment; for something that takes longer; nobody waits for it."""
 
-_SHARE = 4
-"""One of so many jobs is one that nobody waits for, should there always be others."""
+_SHARE = 1 / 3
+"""For each second of what somebody waits for, what nobody waits for gets so much, should there always be both."""
+_MOST_OWED = 60.0
 _LEVELS = {
     "question_from": URGENT,
     "next_question": USUAL,
@@ -56,8 +57,8 @@ class FairQueue:
         self._waiting: tuple[OrderedDict[str, deque[Job]], ...] = (OrderedDict(), OrderedDict(), OrderedDict())
         self._changed = threading.Condition()
         self._closed = False
-        self._taken = 0
-        """Jobs that were not urgent."""
+        self._owed = 0.0
+        """Seconds that what nobody waits for may take before the others."""
 
     def put(self, job: Job, *, first: bool = False) -> bool:
         """Let a job wait, before the others of its study if ``first``; False if the queue is closed."""
@@ -76,17 +77,24 @@ class FairQueue:
         with self._changed:
             self._changed.wait_for(lambda: self._closed or any(self._waiting[least : most + 1]), seconds)
             levels = list(self._waiting[least : most + 1])
-            if most == BESIDE and self._taken % _SHARE == _SHARE - 1 and not self._waiting[URGENT]:
+            if most == BESIDE and self._owed > 0 and not self._waiting[URGENT]:
                 levels.reverse()
             for level in levels:
                 if level:
-                    self._taken += level is not self._waiting[URGENT]
                     study, jobs = level.popitem(last=False)
                     job = jobs.popleft()
                     if jobs:
                         level[study] = jobs  # behind the other studies
                     return job
             return None
+
+    def took(self, job: Job, seconds: float) -> None:
+        """A job has ended after so many seconds."""
+        with self._changed:
+            if job.level == BESIDE:
+                self._owed -= seconds
+            elif job.level == USUAL:
+                self._owed = min(self._owed + _SHARE * seconds, _MOST_OWED)
 
     def lengths(self) -> tuple[int, ...]:
         """How many jobs of each level wait."""

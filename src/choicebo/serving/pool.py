@@ -129,8 +129,10 @@ class LocalPool(Computing):
         while (job := self.queue.take(most=URGENT if only_urgent else BESIDE, seconds=None)) is not None:
             if not job.future.running() and not job.future.set_running_or_notify_cancel():
                 continue
+            began = time.monotonic()
             try:
                 done, value = worker.run(job, self.caps)
+                self.queue.took(job, time.monotonic() - began)
             except LostError as lost:
                 self._lose(job, str(lost))
                 worker.kill()
