@@ -48,7 +48,7 @@ class FairQueue:
 
     >>> queue = FairQueue()
     >>> for study, fn in (("a", min), ("a", max), ("b", sum)):
-    ...     queue.put(Job(fn, study=study))
+    ...     _ = queue.put(Job(fn, study=study))
     >>> [queue.take().fn for _ in range(3)]
     [<built-in function min>, <built-in function sum>, <built-in function max>]
     """
