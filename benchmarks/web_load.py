@@ -148,7 +148,7 @@ def cluster(workers: int) -> Iterator[str | None]:
     with tempfile.TemporaryDirectory() as folder:
         told = Path(folder) / "scheduler.json"
         run = lambda *command: subprocess.Popen([*dask, *command, "--scheduler-file", str(told)])  # noqa: E731
-        processes = [run("scheduler", "--port", "0", "--no-dashboard")]
+        processes = [run("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard")]
         while not told.exists():
             time.sleep(0.1)
         one = ("worker", "--nthreads", "1", "--no-dashboard", "--nanny")

@@ -183,14 +183,13 @@ class Computations:
         """
         seen = self._if_looked(situation) or situation
         known = self._posteriors.get(seen.model_key)
-        found: Posterior = self.sketch_of(known) if known is not None else self._run(compute.fit_sketch, seen)
+        found: Posterior = known if known is not None else self._run(compute.fit_sketch, seen)
         return found
 
-    def sketch_at_hand(self, situation: Situation) -> Posterior | None:
-        """The model of the answers with the look that counts now, reduced likewise, if it is in memory."""
+    def at_hand(self, situation: Situation) -> Posterior | None:
+        """The model of the answers with the look that counts now, if it is in memory."""
         seen = self._if_looked(situation)
-        known = None if seen is None else self._posteriors.get(seen.model_key)
-        return None if known is None else self.sketch_of(known)
+        return None if seen is None else self._posteriors.get(seen.model_key)
 
     @staticmethod
     def sketch_of(model: Posterior) -> Posterior:

@@ -36,7 +36,7 @@ _HARMLESS = ("question", "answer", "skip", "addition")
 
 
 class RecentModel(NamedTuple):
-    """A model of the first answers, small enough to ask from without waiting long."""
+    """A model of the first answers."""
 
     state: State
     position: int
@@ -179,7 +179,7 @@ class Asking:
                 question, known_until = self._at_once(situation, share, state, before, within)
             else:
                 question, known_until = self.computations.question(situation, progress), before
-                self._keep_model(self.computations.sketch_at_hand(situation), situation, share, state, before)
+                self._keep_model(self.computations.at_hand(situation), situation, share, state, before)
             with self._events.writing() as writer:
                 waiting = writer.state.open_questions(name)
                 if waiting and not another:
@@ -221,7 +221,10 @@ class Asking:
                 return _with_latest_look(late, situation), known_until
         model = self._recent(state, share) if situation.needs_model else None
         if model is not None:
-            asked = self.computations.question_from(situation, model.posterior, model.learned, within)
+            small = self.computations.sketch_of(model.posterior)
+            if self._models.get(share) is model:
+                self._models[share] = model._replace(posterior=small)  # it is reduced once, and only if it is used
+            asked = self.computations.question_from(situation, small, model.learned, within)
             if asked is not None:
                 return asked, model.position
         return situation.stand_in(), position
@@ -257,8 +260,8 @@ class Asking:
         with self._events.reading() as now_known:
             acts = [act.position for act in now_known.acts(share) if now_known.answer(act).counts]
             if found is not None and now_known is state and 0 < found.data.n_choices <= len(acts):
-                small, learned = self.computations.sketch_of(found), found.data.n_choices
-                self._models[share] = RecentModel(state, sorted(acts)[learned - 1], learned, small)
+                learned = found.data.n_choices
+                self._models[share] = RecentModel(state, sorted(acts)[learned - 1], learned, found)
 
     def _keep_model(
         self, posterior: Posterior | None, situation: Situation, share: str | None, state: State, position: int
@@ -282,7 +285,7 @@ class Asking:
         question = self.computations.question(situation, progress)
         if situation.needs_model:
             self._late[share, situation.for_one] = state, position, question
-            self._keep_model(self.computations.sketch_at_hand(situation), situation, share, state, position)
+            self._keep_model(self.computations.at_hand(situation), situation, share, state, position)
 
     def forget(self) -> None:
         """Forget what was computed."""
