@@ -1,6 +1,7 @@
-"""What a page costs after many answers, as a ratio to a short study; and the transactions that one answer takes.
+"""What a page costs as a study grows, from 10 to 5,000 answers; and the transactions that one answer takes.
 
-    python benchmarks/long_history.py --answers 5000
+    python benchmarks/long_history.py
+    python benchmarks/long_history.py --answers 10 100 1000 --times 10
 
 Pages are asked for in this process, without a network. The next question is left out: it learns from all answers, and is computed
 in the background.
@@ -27,11 +28,11 @@ from starlette.testclient import TestClient
 import choicebo as cb
 from choicebo.history import Event, Question
 from choicebo.study import OWNER, Storage, Study, event_store
+from choicebo.study.checksum import Chain
 from choicebo.web.app import create_app
 from choicebo.web.server_settings import ServerSettings
 
 SPACE = cb.Space([cb.Real("temperature", 150, 220), cb.Real("minutes", 5, 40)])
-SHORT = 10
 
 
 def fill(url: str, answers: int) -> None:
@@ -46,7 +47,7 @@ def fill(url: str, answers: int) -> None:
         if number < answers:
             events.append(Event(2 * number + 2, "answer", OWNER, at, 2 * number + 1, (number % 5,), 5.0))
     with study._storage.write() as connection:
-        event_store.append(connection, 1, events)
+        event_store.append(connection, 1, events, Chain())
     study.close()
 
 
@@ -81,9 +82,15 @@ def measure(folder: Path, answers: int, times: int) -> dict[str, float]:
             study.retract(2)
             study.restore(2)
 
+        def answer_and_undo() -> None:
+            study.tell(study.open_question(), [0])
+            study.undo()
+
         found = {
+            "an answer, and undo": seconds(answer_and_undo, times),
             "choose": seconds(get("/study/bread"), times),
             "history": seconds(get("/study/bread/history"), times),
+            "last page of the history": seconds(get("/study/bread/history?page=100000"), times),
             "question of the API": seconds(get("/api/v1/studies/bread/question"), times),
             "two writes": seconds(retract_and_restore, times),
         }
@@ -114,16 +121,17 @@ def transactions(folder: Path) -> int:
 def main() -> None:
     """Print the table as JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--answers", type=int, default=5000)
+    parser.add_argument("--answers", type=int, nargs="+", default=[10, 50, 200, 1000, 5000])
     parser.add_argument("--times", type=int, default=30, help="requests of each kind")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        short, long = measure(folder, SHORT, given.times), measure(folder, given.answers, given.times)
+        curve = {answers: measure(folder, answers, given.times) for answers in given.answers}
+        first, last = curve[given.answers[0]], curve[given.answers[-1]]
         rows = {
-            kind: {f"ms after {SHORT}": round(short[kind], 2), f"ms after {given.answers}": round(long[kind], 2)}
-            | {"ratio": round(long[kind] / short[kind], 2)}
-            for kind in short
+            kind: {f"ms after {answers}": round(found[kind], 2) for answers, found in curve.items()}
+            | {"ratio": round(last[kind] / first[kind], 2)}
+            for kind in first
         }
         print(json.dumps({**rows, "transactions of an answer": transactions(folder)}, indent=2))
 

@@ -61,7 +61,7 @@ def test_names_and_files_that_the_page_mentions_exist(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=page_id)
 def test_every_block_of_code_names_its_language(page: Path) -> None:
     languages = {match["language"] for match in _FENCE.finditer(page.read_text("utf-8"))}
-    assert languages <= {"console", "csv", "json", "python", "text", "toml"}
+    assert languages <= {"console", "csv", "dockerfile", "ini", "json", "nginx", "python", "text", "toml", "yaml"}
 
 
 def test_blocks_keep_their_line_numbers() -> None:

@@ -70,6 +70,10 @@ class NumericalError(ChoiceboError, ArithmeticError):
     """A computation failed although its input was valid; the message names a remedy."""
 
 
+class ComputationLostError(ChoiceboError):
+    """What computed died, hung or grew too large, more than once; or cannot be reached."""
+
+
 class FitInterruptedError(ChoiceboError):
     """A fit was stopped by its progress callback before it was complete."""
 

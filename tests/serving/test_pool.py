@@ -5,15 +5,18 @@ import signal
 import threading
 import time
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pool_work import fail, grow, hang_once
 from typer.testing import CliRunner
 
 import choicebo as cb
 from choicebo.__main__ import build_app
-from choicebo.errors import ConvergenceWarning
+from choicebo.errors import ComputationLostError, ConvergenceWarning
 from choicebo.model import compiling
+from choicebo.serving import fair_queue
 from choicebo.serving import pool as pools
 from choicebo.serving.pool import LocalPool
 from choicebo.study import StorageError, Study
@@ -29,6 +32,13 @@ BREAD = {
 }
 
 
+@pytest.fixture
+def pool() -> Iterator[LocalPool]:
+    found = LocalPool(1, pools.Caps(2.0, 700))
+    yield found
+    found.shutdown()
+
+
 def test_a_killed_worker_costs_no_question(tmp_path: object) -> None:
     settings = ServerSettings(f"{tmp_path}/studies.db", workers=1)
     Study.create(settings.url, **BREAD).close()
@@ -37,14 +47,63 @@ def test_a_killed_worker_costs_no_question(tmp_path: object) -> None:
         study = server.study("bread")
         assert isinstance(server.scheduler.pool, LocalPool)
         worker = server.scheduler.pool.submit(os.getpid).result(timeout=120)
-        waiting = server.scheduler.pool.submit(time.sleep, 60)
+        waiting = server.scheduler.pool.submit(time.sleep, 2)
         asked = server.scheduler.begin_question(study, "owner")
+        while not waiting.running():
+            time.sleep(0.05)
         os.kill(worker, signal.SIGKILL)
         assert asked.result(timeout=120).number == 1
-        assert waiting.exception() is not None
+        assert waiting.result(timeout=120) is None  # it was done again
         assert server.scheduler.pool.submit(os.getpid).result(timeout=120) != worker
+        assert server.scheduler.pool.counts["died"] == 1
     finally:
         server.close()
+
+
+def test_a_process_that_hangs_is_replaced_and_its_job_done_again(pool: LocalPool, tmp_path: Path) -> None:
+    before = pool.submit(os.getpid).result(timeout=120)
+    assert pool.submit(hang_once, str(tmp_path / "begun")).result(timeout=120) == "done"
+    assert pool.counts["hung"] == 1
+    assert pool.submit(os.getpid).result(timeout=120) != before
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is looked up in /proc")
+def test_a_process_that_grows_too_large_is_replaced_and_its_job_done_again(pool: LocalPool, tmp_path: Path) -> None:
+    assert pool.submit(grow, 800, str(tmp_path / "begun")).result(timeout=120) == 800
+    assert pool.counts["grew"] == 1
+
+
+def test_what_costs_two_processes_their_life_is_told_in_words(pool: LocalPool) -> None:
+    with pytest.raises(
+        ComputationLostError, match=r"took longer than 2 s, after another one had failed.*--most-seconds"
+    ):
+        pool.submit(time.sleep, 600).result(timeout=120)
+    with pytest.raises(ComputationLostError, match="died"):
+        pool.submit(os._exit, 1).result(timeout=120)
+    assert pool.submit(abs, -1).result(timeout=120) == 1
+
+
+def test_an_error_of_the_work_itself_costs_no_process(pool: LocalPool) -> None:
+    before = pool.submit(os.getpid).result(timeout=120)
+    with pytest.raises(ZeroDivisionError, match="of the work itself") as told:
+        pool.submit(fail).result(timeout=120)
+    assert "in fail" in told.value.__notes__[0]  # where it happened is not lost
+    with pytest.raises(Exception, match="lambda"):
+        pool.submit(lambda: 1).result(timeout=120)
+    assert pool.submit(os.getpid).result(timeout=120) == before
+
+
+def test_a_long_fit_does_not_keep_a_quick_question_waiting() -> None:
+    pool = LocalPool(2)
+
+    fair_queue._LEVELS["abs"] = fair_queue.URGENT
+    try:
+        fits = [pool.submit_for("bread", time.sleep, 60) for _ in range(3)]
+        assert pool.submit_for("bread", abs, -1).result(timeout=60) == 1
+        assert not any(fit.done() for fit in fits)
+    finally:
+        del fair_queue._LEVELS["abs"]
+        pool.shutdown()
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="processes are looked up in /proc")
@@ -71,7 +130,7 @@ def test_what_the_end_cuts_off_is_not_begun_again(tmp_path: Path) -> None:
         time.sleep(0.05)
     server.close()
     assert isinstance(asked.exception(timeout=60), StorageError)
-    assert server.scheduler.pool._pool is None
+    assert server.scheduler.pool.counts["died"] == 0  # it was ended, and did not die
 
 
 def test_a_process_that_computes_takes_work_while_the_model_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,11 +162,17 @@ def test_code_that_cannot_be_compiled_ends_no_process(
     assert "the disk is full" in caplog.text
 
 
-def test_every_process_is_started_before_somebody_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    pool, asked = LocalPool(3), []
-    monkeypatch.setattr(pool, "submit", lambda *work: asked.append(work))
+def test_every_process_is_started_before_somebody_waits_for_it() -> None:
+    pool = LocalPool(2)
     pool.warm()
-    assert len(asked) == 3
+    try:
+        for _ in range(200):
+            if len(pool.pids) == 2:
+                break
+            time.sleep(0.05)
+        assert len(set(pool.pids)) == 2
+    finally:
+        pool.shutdown()
 
 
 def test_serve_lets_the_model_be_compiled_before_anybody_asks_for_it(
@@ -120,18 +185,3 @@ def test_serve_lets_the_model_be_compiled_before_anybody_asks_for_it(
     result = CliRunner().invoke(build_app(), ["serve", str(tmp_path / "studies.db")])
     assert result.exit_code == 0, result.output
     assert happened == ["start", "serve"]
-
-
-def test_a_cluster_computes_the_question_that_this_machine_would(tmp_path: Path) -> None:
-    distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
-    given = {**BREAD, "acquisition": "default", "engine": "laplace", "latent_dim": 2, "initial_queries": 1}
-    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None) as there:
-        elsewhere = pools.Cluster(there.scheduler_address)
-        asked = []
-        for name, executor in (("here", None), ("there", elsewhere)):
-            with Study.create(tmp_path / f"{name}.db", executor=executor, **given) as study:
-                study.tell(study.ask(), [0])
-                asked.append(study.ask())
-        elsewhere.shutdown()
-    assert asked[0].latent_dim == 2
-    assert asked[0] == asked[1]

@@ -53,6 +53,7 @@ def _posterior(data, latent_dim):
     return SimpleNamespace(
         data=data,
         latent_dim=latent_dim,
+        nbytes=0,
         draws=draws,
         choice_probabilities=lambda _: {(0,): 0.5, (1,): 0.3, (2,): 0.2},
         diagnostics=SimpleNamespace(problems=()),

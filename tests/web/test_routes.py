@@ -16,7 +16,7 @@ from .web_helpers import TOKEN, Browser, bread
 
 OTHER = "Zenobia"
 """A rater of whom no other one hears."""
-FOR_EVERYBODY = {"/enter", "/join/{token}", "/static/charts.css", "/api/v1/docs", "/api/v1/openapi.json"}
+FOR_EVERYBODY = {"/healthz", "/enter", "/join/{token}", "/static/charts.css", "/api/v1/docs", "/api/v1/openapi.json"}
 """Addresses that show something to strangers, and nothing of a study."""
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 VALUES = {"name": "bread", "answer": "2", "act": "retract", "number": "1", "token": "none", "path": "a.png"}

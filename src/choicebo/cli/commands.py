@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from choicebo.cli import (
+    backup,
     doctor,
     example,
     export_import,
@@ -40,5 +41,7 @@ def add_to(app: typer.Typer) -> None:
     app.command("delete")(manage.delete)
     app.command("export")(export_import.export)
     app.command("import")(export_import.import_)
+    app.command("backup")(backup.backup)
+    app.command("recover")(backup.recover)
     app.command("upgrade")(upgrade.upgrade)
     app.command("doctor")(doctor.doctor)

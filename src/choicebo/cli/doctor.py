@@ -51,11 +51,16 @@ def doctor(
         str | None,
         typer.Argument(help="Also look whether this study can be reached.", show_default=False),
     ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Also look who computes at this Dask scheduler, tcp://host:port."),
+    ] = None,
     json: arguments.Json = False,
 ) -> None:
     """Look whether everything is in order.
 
-    Versions, BLAS threads, the compiler and the compiled code, and whether a database can be reached. Exits with 1 if
+    Versions, BLAS threads, the compiler and the compiled code, what a server would compute with, and whether a database or a
+    cluster can be reached. Exits with 1 if
     something is not in order. Its output belongs into every bug report.
 
     \b
@@ -63,10 +68,21 @@ def doctor(
       choicebo doctor
       choicebo doctor bread.db
       choicebo doctor postgresql://ann@server/studies --json
+      choicebo doctor --cluster tcp://scheduler:8786
     """
-    checks: list[Callable[[], Iterator[Finding]]] = [_environment, _versions, _extras, _threads, _compiler, _compiled]
+    checks: list[Callable[[], Iterator[Finding]]] = [
+        _environment,
+        _versions,
+        _extras,
+        _threads,
+        _compiler,
+        _compiled,
+        _serving,
+    ]
     if study is not None:
         checks.append(lambda: _database(study))
+    if cluster is not None:
+        checks.append(lambda: _cluster(cluster))
     with waiting("Looking", model=False):
         findings = [finding for check in checks for finding in check()]
     sound = all(finding.ok for finding in findings)
@@ -160,6 +176,35 @@ def _compiled() -> Iterator[Finding]:
     state = "there" if there else "not there yet: the first fit compiles it, which takes some ten seconds"
     remedy = "every start compiles anew; set NUMBA_CACHE_DIR to a folder that can be written to"
     yield Finding("compiled code", f"{state} ({folder or 'no folder can be written to'})", folder is not None, remedy)
+
+
+def _serving() -> Iterator[Finding]:
+    """What ``choicebo serve`` computes with unless it is told otherwise."""
+    from choicebo.optimizer.patience import PATIENCE
+    from choicebo.serving.pool import default_caps, default_processes
+
+    processes = default_processes()
+    caps = default_caps(processes)
+    yield Finding(
+        "server",
+        f"{counted(processes, 'process', 'processes')} (--workers); a computation takes at most {caps.seconds:g} s "
+        f"(--most-seconds) and {caps.memory} MB (--most-memory); nobody waits longer than {PATIENCE:g} s "
+        "for the model (--patience)",
+    )
+
+
+def _cluster(address: str) -> Iterator[Finding]:
+    from choicebo.serving.cluster import Cluster
+
+    try:
+        with Cluster(address) as cluster:
+            yield Finding(
+                "cluster", f"reached; {counted(cluster.workers, 'worker')} with {counted(cluster.slots, 'thread')}"
+            )
+            for refused in cluster.refusals:
+                yield Finding("cluster", refused, False, "see the line above")
+    except ChoiceboError as error:
+        yield Finding("cluster", str(error), False, "see the line above")
 
 
 def _database(address: str) -> Iterator[Finding]:

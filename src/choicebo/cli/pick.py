@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
+from concurrent.futures import Executor
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -31,6 +33,10 @@ def pick(
     change: Annotated[
         int | None,
         typer.Option("--change", min=1, metavar="N", help="Answer question N anew, in the place of the answer it has."),
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Compute on the workers of this Dask scheduler, tcp://host:port."),
     ] = None,
     ahead: Annotated[
         bool, typer.Option("--ahead/--no-ahead", hidden=True, help="Of earlier versions; it does nothing any more.")
@@ -62,6 +68,7 @@ def pick(
       choicebo pick bread.db --rater ann --join
       choicebo pick bread.db --change 8
       choicebo pick postgresql://ann@server/studies --name bread
+      choicebo pick bread.db --cluster tcp://scheduler:8786
       echo "1 3" | choicebo pick bread.db --plain
     """
     from choicebo.cli.keys import Keys
@@ -69,8 +76,9 @@ def pick(
     from choicebo.model import compiling
     from choicebo.study import Storage, Study
 
-    with Storage(study) as storage:
-        opened = Study.open(storage, name)
+    with Storage(study) as storage, contextlib.ExitStack() as at_the_end:
+        executor = None if cluster is None else at_the_end.enter_context(_cluster(cluster))
+        opened = Study.open(storage, name, executor=executor)
         compiling.start()  # the first questions need no model, so that nobody waits for it
         who = _rater(opened, rater, join)
         if change is not None:
@@ -87,6 +95,12 @@ def pick(
         output.warn(known.diagnostics.sentence)
     address = without_password(study)
     output.say(f"{counted(given, 'answer')} given, {total} in all. What was learned: choicebo status {address}")
+
+
+def _cluster(address: str) -> Executor:
+    from choicebo.serving.cluster import Cluster
+
+    return Cluster(address)
 
 
 def _rater(study: Study, rater: str | None, join: bool) -> str | None:

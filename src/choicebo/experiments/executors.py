@@ -21,7 +21,7 @@ from typing import Any
 from choicebo._runtime import limit_blas_threads, one_blas_thread, threads
 from choicebo.errors import ChoiceboError
 from choicebo.experiments.trials import Trial
-from choicebo.serving.pool import Cluster
+from choicebo.serving.cluster import Cluster
 
 Work = Callable[[Trial], dict[str, Any]]
 """What turns a trial into its result, as JSON values. It must be picklable unless all runs in this process."""

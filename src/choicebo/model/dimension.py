@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from concurrent.futures import Executor, Future
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ from choicebo.model.engines.base import ProgressCallback, Reporter
 from choicebo.model.gp import ChoiceGP
 from choicebo.model.loo import Loo, summed
 from choicebo.model.posterior import Posterior
-from choicebo.space.values import as_generator
+from choicebo.space.values import as_executor, as_generator
 
 Array = NDArray[np.float64]
 
@@ -88,27 +89,37 @@ def select_latent_dim(
     refit_limit: int = 10,
     stop_early: bool = True,
     progress: ProgressCallback | None = None,
+    executor: Executor | None = None,
 ) -> DimensionSelection:
     """The number of latent dimensions that predicts left-out choices best, with no more of them than the choices show.
 
     Dimensions 1, 2, ... are fitted, each from the hyperparameters of the one before, until one no longer improves the
     score (unless ``stop_early=False``) or ``max_dim`` is reached. ``model`` gives all other settings. For each dimension at
     most ``refit_limit`` choices with a poor k-hat are refitted. ``progress(stage, fraction)`` is called on the way and stops
-    by returning ``False``.
+    by returning ``False``. An ``executor`` fits and refits, with the same result.
     """
     as_generator(seed)
+    as_executor(executor)
     _check(data, max_dim, model)
     report = Reporter(progress)
     posteriors: dict[int, Posterior] = {}
     scores: dict[int, Loo] = {}
     seconds: dict[int, float] = {}
+    ahead: Future[Posterior] | None = None
     for n_e in range(1, max_dim + 1):
         part = report.part((n_e - 1) / max_dim, n_e / max_dim)
         began = time.perf_counter()
         start = None if n_e == 1 else _one_more(posteriors[n_e - 1].hyper, model.prior)
-        posteriors[n_e], scores[n_e] = _scored(data, n_e, seed, model, refit_limit, part, start)
+        known = None
+        if executor is not None:
+            known = _fit_by(executor, data, n_e, seed, model, start).result() if ahead is None else ahead.result()
+            if n_e < max_dim:  # while this one is scored
+                ahead = _fit_by(executor, data, n_e + 1, seed, model, _one_more(known.hyper, model.prior))
+        posteriors[n_e], scores[n_e] = _scored(data, n_e, seed, model, refit_limit, part, start, known, executor)
         seconds[n_e] = time.perf_counter() - began
         if stop_early and no_longer_improves(scores):
+            if ahead is not None:
+                ahead.cancel()
             break
     best = smallest_unrefuted(scores)
     return DimensionSelection(best, _table(scores, seconds), posteriors[best], posteriors, scores)
@@ -211,12 +222,21 @@ def _scored(
     report: Reporter,
     start: Hyperparameters | None,
     known: Posterior | None = None,
+    executor: Executor | None = None,
 ) -> tuple[Posterior, Loo]:
     # Dimensions that do not suit the choices sample poorly; what is returned carries its own diagnostics.
     posterior = known or dataclasses.replace(model, latent_dim=n_e).fit_silently(
         data, seed, progress=_named(report.part(0.0, 0.7), n_e), start=start
     )
-    return posterior, posterior.loo(refit_limit, seed=seed, progress=_named(report.part(0.7, 1.0), n_e))
+    scored = _named(report.part(0.7, 1.0), n_e)
+    return posterior, posterior.loo(refit_limit, seed=seed, progress=scored, executor=executor)
+
+
+def _fit_by(
+    executor: Executor, data: ChoiceData, n_e: int, seed: int, model: ChoiceGP, start: Hyperparameters | None
+) -> Future[Posterior]:
+    sized = dataclasses.replace(model, latent_dim=n_e)
+    return executor.submit(sized.fit_silently, data, seed, start=start)
 
 
 def _named(report: Reporter, n_e: int) -> ProgressCallback:

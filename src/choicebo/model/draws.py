@@ -140,6 +140,31 @@ class LatentDraws:
         """At most ``count`` draws, spread evenly over all of them."""
         return self if count >= self.count else self.taken(evenly(self.count, count))
 
+    def core(self, rows: Rows, count: int) -> LatentDraws:
+        """The same draws at ``count`` of the options: those in ``rows``, and those that tell most of the rest beyond them.
+
+        The latter are pivots of an incomplete Cholesky factorisation: each is the option that is least known from those before.
+        """
+        scaled = self.X / self.lengthscales.mean(0)
+        chosen, left = [], np.ones(len(self.X))
+        columns = np.zeros((len(self.X), count))
+        for number in range(count):
+            pivot = int(rows[number]) if number < len(rows) else int(left.argmax())
+            chosen.append(pivot)
+            covariance = option_covariance(
+                self.kernel, self.nugget, scaled, scaled[pivot][None], np.ones(self.X.shape[1])
+            )
+            known = columns[:, :number] @ columns[pivot, :number]
+            columns[:, number] = (covariance[:, 0] - known) / math.sqrt(max(left[pivot], self.nugget, JITTER))
+            left = np.maximum(left - columns[:, number] ** 2, 0.0)
+            left[chosen] = 0.0
+        kept = np.sort(np.array(chosen))
+        empty = dataclasses.replace(self, X=self.X[kept], whitened=self.whitened[:, :, kept])
+        found = LatentDraws.of(empty.X, empty.whitened, self.lengthscales, self.mixing, self.kernel, self.nugget)
+        parts = self.parts[:, kept]
+        whitened = [_solved(lower, parts[:, :, d].T).T for d, lower in enumerate(found.factors)]
+        return dataclasses.replace(found, whitened=np.stack(whitened, axis=1))
+
     def moments(self, points: Array) -> tuple[Array, Array]:
         """What each draw knows of the latent functions at ``points: (n, d)``, an option's own part included.
 

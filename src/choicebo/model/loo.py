@@ -15,11 +15,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
+from concurrent.futures import Executor
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from choicebo._runtime import one_blas_thread
 from choicebo.model.covariance import Hyperparameters
 from choicebo.model.engines.base import ModelSpec, Reporter
 from choicebo.model.engines.hamiltonian import Hamiltonian, Sampler, Target
@@ -105,10 +107,12 @@ def leave_one_out(
     seed: int,
     report: Reporter,
     weights: Array | None = None,
+    executor: Executor | None = None,
 ) -> Loo:
     """Score every choice by the draws ``whitened: (chains, draws, n_e, m)``, reweighted to those without it.
 
-    At most ``refit_limit`` choices with a poor k-hat are refitted instead, the worst first. Equal answers are scored once.
+    At most ``refit_limit`` choices with a poor k-hat are refitted instead, the worst first; by the ``executor`` if there is one.
+    Equal answers are scored once.
     """
     place = likelihood.place
     answers = np.unique(place, return_index=True)[1]
@@ -121,8 +125,9 @@ def leave_one_out(
     worst = [int(k) for k in np.argsort(-khat, kind="stable") if khat[k] > limit][: max(refit_limit, 0)]
     if worst:
         refitter = Refitter.of(likelihood, prior, flat)
+        begun = [] if executor is None else [executor.submit(_refit, refitter, number, seed) for number in worst]
         for done, number in enumerate(worst, start=1):
-            pointwise[number] = refitter.log_probability(number, seed)
+            pointwise[number] = begun[done - 1].result() if begun else refitter.log_probability(number, seed)
             report(f"fitting without choice {answers[number]}", done / len(worst))
     refitted = [int(k) for k in np.flatnonzero(np.isin(place, worst))]
     return summarised(pointwise[place], khat[place], refitted, limit, weights)
@@ -183,3 +188,9 @@ class Refitter:
         draws = sampler.chains_first()
         log_p = _scores(likelihood.only(number), prior, draws.reshape(-1, *draws.shape[2:]))[:, 0]
         return float(np.logaddexp.reduce(log_p) - np.log(len(log_p)))
+
+
+def _refit(refitter: Refitter, number: int, seed: int) -> float:
+    """What an executor computes."""
+    with one_blas_thread():
+        return refitter.log_probability(number, seed)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Iterator
+from concurrent.futures import Executor
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +28,7 @@ from choicebo.model.evaluate import Likelihood
 from choicebo.model.likelihood import is_number
 from choicebo.model.loo import Loo, leave_one_out
 from choicebo.model.own_parts import OwnParts
-from choicebo.space.values import as_flag, as_generator
+from choicebo.space.values import as_executor, as_flag, as_generator
 
 Array = NDArray[np.float64]
 
@@ -112,14 +113,12 @@ class Posterior:
 
         Of many options, at the inducing ones: all others are points about which each draw is uncertain.
         """
-        chains, draws = self.whitened.shape[:2]
-        flat = np.swapaxes(self.whitened, 0, 1).reshape(chains * draws, *self.whitened.shape[2:])
-        flat = np.asarray(flat, dtype=np.float64)
+        flat = np.asarray(self._flat, dtype=np.float64)
         known = self.options if self.inducing is None else self.options[self.inducing]
         found = LatentDraws.of(known, flat, self.lengthscales, self.mixing, self.spec.kernel, float(self.spec.nugget))
         if self.own is None:
             return found
-        order = np.swapaxes(self.own.order.reshape(chains, draws), 0, 1).reshape(-1)
+        order = np.swapaxes(self.own.order.reshape(self.whitened.shape[:2]), 0, 1).reshape(-1)
         return dataclasses.replace(found, own=OwnValues(self.options, self.own.mean, self.own.spread, order))
 
     def shortlist(self, most: int = SHORTLIST, draws: int = 128) -> NDArray[np.int64]:
@@ -134,6 +133,43 @@ class Posterior:
         """At most ``draws`` draws at all options, or at the inducing ones and the :meth:`shortlist`."""
         found = self.draws.thinned(draws)
         return found if self.inducing is None else found.extended(self.options[self.shortlist()], 0)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory, about, once something was asked of it: its draws twice, and the factors of its options."""
+        own = 0 if self.own is None else self.own.mean.nbytes + self.own.spread.nbytes
+        return 2 * self.whitened.nbytes + 8 * self.latent_dim * self.whitened.shape[3] ** 2 + own
+
+    def sketch(self, draws: int, options: int) -> Posterior:
+        """A smaller posterior for questions that must not take long: at most so many draws, as one chain, at so many options.
+
+        The draws are spread evenly over all of them. Half of the options are the most probably Pareto-optimal ones, and half
+        those that say most about the others. What the draws know of the rest is lost, and nothing else.
+        """
+        rows = evenly(len(self._flat), min(draws, len(self._flat)))
+        likelihood = np.swapaxes(self.log_likelihood, 0, 1).reshape(len(self._flat), -1)[rows][None]
+        if len(self.options) <= options and self.inducing is None:
+            return dataclasses.replace(self, whitened=self._flat[rows][None], log_likelihood=likelihood)
+        with one_blas_thread():
+            few = self.draws.taken(rows)
+            if self.inducing is not None:
+                few = few.extended(self.options[self.shortlist(options)], 0)
+            best = np.argsort(-memberships(few.latent).mean(0), kind="stable")[: options // 2]
+            core = few.core(best, min(options, len(few.X)))
+        return dataclasses.replace(
+            self,
+            options=core.X,
+            whitened=core.whitened[None],
+            log_likelihood=likelihood,
+            inducing=None,
+            own=None,
+        )
+
+    @property
+    def _flat(self) -> Array:
+        """(chains * draws, n_e, m): whitened draws, those of one chain spread out evenly."""
+        chains, draws = self.whitened.shape[:2]
+        return np.swapaxes(self.whitened, 0, 1).reshape(chains * draws, *self.whitened.shape[2:])
 
     def latent(self, X: ArrayLike) -> LatentSummary:
         """Mean and 95 % band of each latent function at ``X: (n, d)``, any number of points."""
@@ -230,7 +266,14 @@ class Posterior:
         probability = self.pareto_probability(X, draws=draws, seed=seed)
         return np.flatnonzero(probability >= min(threshold, probability.max()))
 
-    def loo(self, refit_limit: int = 10, *, seed: int = 0, progress: ProgressCallback | None = None) -> Loo:
+    def loo(
+        self,
+        refit_limit: int = 10,
+        *,
+        seed: int = 0,
+        progress: ProgressCallback | None = None,
+        executor: Executor | None = None,
+    ) -> Loo:
         """Leave-one-out predictive accuracy of the choices: PSIS-LOO, and exact refits where its k-hat is too large.
 
         At most ``refit_limit`` choices are refitted, the worst first; ``progress(stage, fraction)`` is called after each
@@ -238,7 +281,9 @@ class Posterior:
         hyperparameters. Probabilities are normalised over the subsets of each set. A choice with a weight stands for as many
         people who answered alike: one of them is left out (all of it, where the weight is below 1), and its score counts
         ``weight`` times. So it makes no difference whether equal answers are given one by one or as one with a weight.
+        An ``executor`` refits several at once.
         """
+        as_executor(executor)
         for name, given in (("refit_limit", refit_limit), ("seed", seed)):
             if not are_whole(given) or given < 0:
                 raise InvalidInputError(f"{name} must be a whole number of at least 0, got {as_given(given)}")
@@ -255,6 +300,7 @@ class Posterior:
                 seed=seed,
                 report=Reporter(progress),
                 weights=weights if (weights != 1.0).any() else None,
+                executor=executor,
             )
 
     def _points(self, X: ArrayLike) -> Array:

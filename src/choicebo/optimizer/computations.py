@@ -20,6 +20,9 @@ T = TypeVar("T")
 _REMEMBERED = 8
 """Models, looks and questions of so many situations are remembered: of several raters, or of the last answers."""
 
+_MOST_BYTES = 1 << 25
+"""Fewer are, where they would take more memory; the latest always is."""
+
 _LOOK_BACK = 12
 """So many answers back an earlier model is looked for."""
 _MOST_DIMS = 4
@@ -44,9 +47,14 @@ class PosteriorStore(Protocol):
 class Recent(Generic[T]):
     """The latest few of something; threads may share it."""
 
-    def __init__(self, dropped: Callable[[T], object] = lambda _: None, most: int = _REMEMBERED) -> None:
+    def __init__(
+        self,
+        dropped: Callable[[T], object] = lambda _: None,
+        most: int = _REMEMBERED,
+        size: Callable[[T], int] = lambda _: 0,
+    ) -> None:
         self._items: OrderedDict[Hashable, T] = OrderedDict()
-        self._dropped, self._most = dropped, most
+        self._dropped, self._most, self._size = dropped, most, size
         self._lock = threading.Lock()
 
     def get(self, key: Hashable) -> T | None:
@@ -59,10 +67,15 @@ class Recent(Generic[T]):
         with self._lock:
             item = self._items.setdefault(key, item)
             self._items.move_to_end(key)
-            gone = [self._items.popitem(last=False)[1] for _ in range(len(self._items) - self._most)]
+            gone = []
+            while len(self._items) > self._most or (len(self._items) > 1 and self._bytes() > _MOST_BYTES):
+                gone.append(self._items.popitem(last=False)[1])
         for each in gone:
             self._dropped(each)
         return item
+
+    def _bytes(self) -> int:
+        return sum(map(self._size, self._items.values()))
 
     def drop(self, key: Hashable) -> None:
         """Forget one."""
@@ -89,7 +102,7 @@ class Computations:
     ) -> None:
         self._executor = executor
         self._store = store
-        self._posteriors: Recent[Posterior] = Recent()
+        self._posteriors: Recent[Posterior] = Recent(size=lambda posterior: posterior.nbytes)
         self._questions: Recent[Question] = Recent()
         self._looks: Recent[BackgroundLook | ExecutorLook] = Recent(lambda look: look.stop(), looks_at_once)
         self._looks_at_once = looks_at_once
@@ -157,14 +170,39 @@ class Computations:
 
     def is_known(self, situation: Situation) -> bool:
         """Whether the model of the answers was fitted already, with the look that counts now."""
-        answers = situation.missing_look()
-        if answers is not None:
-            look = self._looks.get(situation.look_key(answers))
-            if look is None or not look.done():
-                return False
-            situation = situation.with_look(look.result())
-        key = situation.model_key
+        seen = self._if_looked(situation)
+        if seen is None:
+            return False
+        key = seen.model_key
         return self._posteriors.get(key) is not None or (self._store is not None and self._store.has(key))
+
+    def sketched(self, situation: Situation) -> Posterior:
+        """The model of the answers, of which there must be some, reduced to what quick questions need.
+
+        A look that is not known yet is not waited for, and the whole model is not kept.
+        """
+        seen = self._if_looked(situation) or situation
+        known = self._posteriors.get(seen.model_key)
+        found: Posterior = known if known is not None else self._run(compute.fit_sketch, seen)
+        return found
+
+    def at_hand(self, situation: Situation) -> Posterior | None:
+        """The model of the answers with the look that counts now, if it is in memory."""
+        seen = self._if_looked(situation)
+        return None if seen is None else self._posteriors.get(seen.model_key)
+
+    @staticmethod
+    def sketch_of(model: Posterior) -> Posterior:
+        """A model reduced to what quick questions need."""
+        return model.sketch(compute.QUICK_DRAWS, compute.QUICK_OPTIONS)
+
+    def _if_looked(self, situation: Situation) -> Situation | None:
+        """The situation with the look that counts now; None if that is not known."""
+        answers = situation.missing_look()
+        if answers is None:
+            return situation
+        look = self._looks.get(situation.look_key(answers))
+        return situation.with_look(look.result()) if look is not None and look.done() else None
 
     def posterior(self, situation: Situation, progress: ProgressCallback | None = None) -> Posterior | None:
         """The model of the answers; None if there are none. The look that counts now must be in the situation."""
@@ -197,6 +235,21 @@ class Computations:
         if posterior is not None and known is None:
             self.remember(situation, posterior)
         return self._questions.put(key, found)
+
+    def question_from(
+        self, situation: Situation, model: Posterior, learned: int, seconds: float | None = None
+    ) -> Question | None:
+        """The next question by a model of the first ``learned`` answers, not asked yet; None if it takes over ``seconds``."""
+        if self._executor is None:
+            return compute.question_from(situation, model, learned)
+        if seconds is not None and seconds <= 0:
+            return None
+        begun = self._executor.submit(compute.question_from, situation, model, learned)
+        try:
+            return begun.result(seconds)
+        except TimeoutError:
+            begun.cancel()
+            return None
 
     def has_question(self, situation: Situation) -> bool:
         """Whether the next question was computed already."""

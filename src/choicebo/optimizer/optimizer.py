@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,7 +27,7 @@ from choicebo.optimizer.situation import Situation
 from choicebo.optimizer.steered import wished_part
 from choicebo.optimizer.unseen import best_unseen, unbeaten_probability
 from choicebo.space import Option, Searchable
-from choicebo.space.values import as_flag
+from choicebo.space.values import as_executor, as_flag
 
 if TYPE_CHECKING:
     from choicebo.acquisition import Acquisition
@@ -49,7 +50,8 @@ class ChoiceOptimizer:
 
     The next question is a pure function of the settings and of what happened: saved and restored, or rebuilt elsewhere from
     the same events, an optimiser asks the same question. The keyword arguments are described by
-    :class:`~choicebo.optimizer.Settings`.
+    :class:`~choicebo.optimizer.Settings`; ``executor``, any ``concurrent.futures.Executor``, is where to compute, and changes
+    nothing about what is asked.
 
     >>> import choicebo as cb
     >>> optimizer = cb.ChoiceOptimizer(cb.Space([cb.Real("temperature", 150, 220)]), seed=1)
@@ -80,6 +82,7 @@ class ChoiceOptimizer:
         correlated: bool = False,
         allow_repeats: bool = False,
         least_difference: float = LEAST_DIFFERENCE,
+        executor: Executor | None = None,
         **unknown: Any,
     ) -> None:
         given = {name: value for name, value in locals().items() if name in Settings.__dataclass_fields__}
@@ -96,14 +99,16 @@ class ChoiceOptimizer:
         self._position = 0
         self._state = State()
         self._locked: Mapping[str, Any] = {}
-        self._computations = Computations(looks_at_once=1)
+        self._computations = Computations(as_executor(executor), looks_at_once=1)
         self._patience = Patience()
         self._warned = False
 
     @classmethod
-    def of(cls, situation: Situation, posterior: Posterior | None = None) -> ChoiceOptimizer:
+    def of(
+        cls, situation: Situation, posterior: Posterior | None = None, *, executor: Executor | None = None
+    ) -> ChoiceOptimizer:
         """The loop that has come to a situation; ``posterior`` is the model of its answers, if known."""
-        loop = cls(situation.space, situation.settings)
+        loop = cls(situation.space, situation.settings, executor=executor)
         for event in situation.events:
             loop._state.apply(event)
         loop._situation, loop._position = replace(situation, steering=Steering()), loop._state.position
@@ -338,9 +343,9 @@ class ChoiceOptimizer:
         return record.to_dict(replace(self.situation, steering=Steering(self._locked)))
 
     @classmethod
-    def from_dict(cls, given: Mapping[str, Any]) -> ChoiceOptimizer:
+    def from_dict(cls, given: Mapping[str, Any], *, executor: Executor | None = None) -> ChoiceOptimizer:
         """The optimiser that :meth:`to_dict` described; it asks the same next question."""
-        return cls.of(record.from_dict(given))
+        return cls.of(record.from_dict(given), executor=executor)
 
 
 def predict(posterior: Posterior, space: Searchable, options: Sequence[Any]) -> list[ParetoOption]:

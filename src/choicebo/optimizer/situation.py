@@ -33,6 +33,9 @@ Array = NDArray[np.float64]
 Shown = tuple[Sequence[Option], tuple[int, ...]]
 """What was shown, and the positions kept."""
 
+QUICK_DRAWS, QUICK_OPTIONS = 96, 192
+"""What a model is reduced to for questions that must not take long."""
+
 _NEWCOMER = (
     "Options spread over everything that is possible, to get to know what you like, beside one that others kept."
 )
@@ -236,6 +239,18 @@ class Situation:
             assert posterior is not None
             proposal = self._steered(posterior) if self.steering else self._proposal(posterior)
             return self._asked(proposal, posterior.latent_dim)
+        return self._without_model()
+
+    def question_from(self, posterior: Posterior, learned: int) -> Question:
+        """The next question by a model of the first ``learned`` answers; what was shown since is imagined, and not repeated."""
+        posterior = posterior.sketch(QUICK_DRAWS, QUICK_OPTIONS)  # the same if it is one already
+        proposal = self._steered(posterior, learned) if self.steering else self._proposal(posterior, learned=learned)
+        if learned < self.n_answers:
+            behind = f"The model had learned from {learned} of {self.n_answers} answers when this was asked. "
+            proposal = proposal._replace(reason=behind + proposal.reason)
+        return self._asked(proposal, posterior.latent_dim)
+
+    def _without_model(self) -> Question:
         if self.steering or self.beginning:
             return self._asked(self._steered(None), None)
         fill = random_options if self.settings.acquisitions == ("random",) else spread_options
@@ -265,10 +280,11 @@ class Situation:
         )
         return self._asked(proposal, None)
 
-    def _steered(self, posterior: Posterior | None) -> Proposal:
+    def _steered(self, posterior: Posterior | None, learned: int | None = None) -> Proposal:
         """A question as it was wished for: what it has in any case, known options that fit, and new ones for the rest.
 
-        A newcomer, too, is shown new options beside a single one that others kept.
+        ``learned`` is how many answers the model has learned from, if not from all of them. A newcomer, too, is shown new options
+        beside a single one that others kept.
         """
         wishes, size = self.steering, self.settings.query_size
         part = wished_part(self.space, wishes)
@@ -287,7 +303,7 @@ class Situation:
         elif posterior is None:
             found = spread_options(part, count, seen, self.settings.seed, self.next_id, self.settings.least_difference)
         else:
-            found = self._proposal(posterior, part, size=count, new_count=count, avoid=seen)
+            found = self._proposal(posterior, part, learned=learned, size=count, new_count=count, avoid=seen)
         is_new = rows_in(self.seen, own) < 0
         finders = (*["own"] * int(is_new.sum()), *(found.found_by or [found.strategy] * int(found.new.sum())))
         alone = len(set(finders)) == 1
@@ -306,10 +322,14 @@ class Situation:
         # A newcomer meets what has stood the most comparisons; others are shown what has stood the fewest.
         return np.array(kept[::-1] if self.beginning else kept).reshape(-1, self.space.dim)
 
-    def _proposal(self, posterior: Posterior, part: Searchable | None = None, **changes: Any) -> Proposal:
+    def _proposal(
+        self, posterior: Posterior, part: Searchable | None = None, learned: int | None = None, **changes: Any
+    ) -> Proposal:
         settings = self.settings
         acquisitions = settings.acquisition_objects
         pending = [option for question in self.open_questions for option in question.options]
+        if learned is not None:
+            pending += [option for shown, _ in self.choices[learned:] for option in shown]
         with one_blas_thread():
             return propose(
                 posterior.shortlisted(DRAWS),
@@ -378,9 +398,21 @@ def next_question(
     return situation.question(posterior), posterior
 
 
+def question_from(
+    situation: Situation, known: Posterior, learned: int, progress: ProgressCallback | None = None
+) -> Question:
+    """The next question by a model of the first ``learned`` answers, for a person who should not wait for that of all."""
+    return situation.question_from(known, learned)
+
+
 def fit(situation: Situation, progress: ProgressCallback | None = None) -> Posterior:
     """The model of all answers."""
     return situation.fit(progress)
+
+
+def fit_sketch(situation: Situation, progress: ProgressCallback | None = None) -> Posterior:
+    """The model of all answers, reduced to what quick questions need: less to send."""
+    return situation.fit(progress).sketch(QUICK_DRAWS, QUICK_OPTIONS)
 
 
 def fit_earlier(situation: Situation, answers: int, progress: ProgressCallback | None = None) -> Posterior:

@@ -1,116 +1,268 @@
-"""Where to compute: in processes of this machine, or on a Dask cluster. Either is a ``concurrent.futures.Executor``."""
+"""Processes of this machine that compute: one that dies, hangs or grows too large is replaced, and its job is done again."""
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import multiprocessing
 import os
+import pickle
 import signal
 import threading
+import time
+import traceback
 import warnings
-from collections.abc import Callable
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from typing import Any, ParamSpec, TypeVar
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from choicebo._runtime import limit_blas_threads
-from choicebo.errors import ConvergenceWarning, InvalidInputError, StorageError
-
-P = ParamSpec("P")
-T = TypeVar("T")
+from choicebo.errors import ComputationLostError, ConvergenceWarning
+from choicebo.serving.computing import Computing
+from choicebo.serving.fair_queue import BESIDE, URGENT, Job
+from choicebo.serving.waiting_room import stopping
 
 log = logging.getLogger("choicebo.serving")
 
-_POLITENESS = 5
-"""By how much the processes stand back for the server itself (``os.nice``)."""
-_CLUSTER_SECONDS = 30
-"""For which a scheduler is waited for."""
+_POLITENESS = 2, 7
+"""By how much processes stand back for the server itself (``os.nice``): the one for what is urgent, and the others."""
+_BEAT = 0.1
+"""Seconds between two looks at a process that computes."""
+_ATTEMPTS = 2
+"""So often something is computed that costs the process its life, before whoever waits is told."""
+_START_SECONDS = 120.0
+"""For which a new process loads what it needs; that is no part of what a computation takes."""
 _LOADING = threading.Lock()
+_WORDS = {"died": "died", "hung": "took longer than {seconds:g} s", "grew": "took more than {memory} MB of memory"}
 
 
-class LocalPool(Executor):
-    """Processes of this machine, so that pages are served meanwhile; one that dies is replaced. Threads may share it."""
+class Caps(NamedTuple):
+    """What one computation may take."""
 
-    def __init__(self, processes: int) -> None:
+    seconds: float = 300.0
+    memory: int = 4096
+    """MB of the process; looked at on systems with ``/proc``."""
+
+
+def default_caps(processes: int) -> Caps:
+    """Half of the machine's memory for all processes together, and at least 1 GB for each."""
+    try:
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
+    except (AttributeError, OSError, ValueError):
+        return Caps()
+    return Caps(memory=max(1024, total // 2 // processes))
+
+
+def default_processes() -> int:
+    """One for each core, and at least two: a long fit must not keep a quick question waiting."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return max(2, cores or 2)
+
+
+class LostError(Exception):
+    """A process can no longer be used; the argument is why."""
+
+
+class LocalPool(Computing):
+    """Processes of this machine, so that pages are served meanwhile. Threads may share it.
+
+    Where there are several, one of them computes only what is urgent: it is there for whoever asks, whatever the others are at.
+
+    Args:
+        processes: How many.
+        caps: What one computation may take; None: what suits the machine.
+    """
+
+    def __init__(self, processes: int, caps: Caps | None = None) -> None:
+        super().__init__()
         self.processes = processes
-        self._pool: ProcessPoolExecutor | None = None
-        self._closed = False
+        self.caps = default_caps(processes) if caps is None else caps
+        self._workers: dict[int, _Worker] = {}
+        self._threads: list[threading.Thread] = []
         self._lock = threading.Lock()
 
-    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+    @property
+    def slots(self) -> int:
+        """How many jobs are computed at the same time."""
+        return self.processes
+
+    def submit_for(self, study: str, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Compute ``fn(*args)`` in one of the processes."""
-        limit_blas_threads()  # what the processes inherit
-        for attempt in (1, 2):
-            with self._lock:
-                if self._closed:
-                    # Work that was cut off by the end must not begin again: nobody would be there to end it.
-                    raise StorageError("The server is being stopped: try again in a moment.")
-                if self._pool is None:
-                    context = multiprocessing.get_context("spawn")
-                    self._pool = ProcessPoolExecutor(self.processes, mp_context=context, initializer=_begin)
-                pool = self._pool
-            try:
-                return pool.submit(fn, *args, **kwargs)
-            except BrokenProcessPool:
-                with self._lock:
-                    if self._pool is pool:
-                        self._pool = None
-                if attempt == 2:
-                    raise
-        raise AssertionError
+        self.warm()
+        return super().submit_for(study, fn, *args, **kwargs)
 
     def warm(self) -> None:
         """Start the processes, each of which loads what every computation needs."""
-        for _ in range(self.processes):
-            self.submit(os.getpid)
+        with self._lock:
+            if self._threads or self.queue.is_closed:
+                return
+            limit_blas_threads()  # what the processes inherit
+            self._threads = [
+                threading.Thread(target=self._serve, args=(slot,), name=f"choicebo-process-{slot}", daemon=True)
+                for slot in range(self.processes)
+            ]
+        for thread in self._threads:
+            thread.start()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Stop the processes; what they are at is lost and is computed again when needed."""
+        """Stop the processes; what they are at is lost, and is computed again when needed."""
+        for job in self.queue.close():
+            job.future.set_exception(stopping())
         with self._lock:
-            pool, self._pool = self._pool, None
-            self._closed = True
-        if pool is None:
+            for worker in self._workers.values():
+                worker.kill()
+        if wait:
+            for thread in self._threads:
+                thread.join()
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """The processes."""
+        with self._lock:
+            return tuple(worker.pid for worker in self._workers.values())
+
+    def _serve(self, slot: int) -> None:
+        """Hand one job after the other to a process."""
+        only_urgent = slot == 0 and self.processes > 1
+        worker = self._new_worker(slot, only_urgent)
+        while (job := self.queue.take(most=URGENT if only_urgent else BESIDE, seconds=None)) is not None:
+            if not job.future.running() and not job.future.set_running_or_notify_cancel():
+                continue
+            began = time.monotonic()
+            try:
+                done, value = worker.run(job, self.caps)
+                self.queue.took(job, time.monotonic() - began)
+            except LostError as lost:
+                self._lose(job, str(lost))
+                worker.kill()
+                worker = self._new_worker(slot, only_urgent)
+                continue
+            self._end(job, None if done else value, value)
+            if worker.memory > self.caps.memory:
+                self._count("grew")
+                worker.kill()
+                worker = self._new_worker(slot, only_urgent)
+        worker.kill()
+
+    def _new_worker(self, slot: int, only_urgent: bool) -> _Worker:
+        with self._lock:
+            worker = self._workers[slot] = _Worker(_POLITENESS[0 if only_urgent else 1])
+        if self.queue.is_closed:  # it ended while the process was started
+            worker.kill()
+        return worker
+
+    def _lose(self, job: Job, why: str) -> None:
+        """Do a job again that cost a process its life, or tell who waits for it."""
+        if self.queue.is_closed:
+            job.future.set_exception(stopping())
             return
-        running: dict[int, Any] = dict(getattr(pool, "_processes", None) or {})
-        for process in running.values():
-            process.terminate()
-        pool.shutdown(wait=wait, cancel_futures=cancel_futures)
+        self._count(why)
+        job.attempts += 1
+        if job.attempts < _ATTEMPTS and self.queue.put(job, first=True):
+            return
+        told = _WORDS[why].format(**self.caps._asdict())
+        self._end(
+            job,
+            ComputationLostError(
+                f"The process that computed this {told}, after another one had failed at it: try again later, or let the "
+                "server take more (--most-seconds and --most-memory of `choicebo serve`)."
+            ),
+        )
+
+    def _count(self, why: str) -> None:
+        self.counts[why] += 1
+        log.warning(
+            "A process that computes %s; another one takes its place.", _WORDS[why].format(**self.caps._asdict())
+        )
 
 
-class Cluster(Executor):
-    """The workers of a Dask scheduler, such as ``tcp://host:8786``."""
+class _Worker:
+    """One process, and the line to it."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, politeness: int) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._line, theirs = context.Pipe()
+        self._process: BaseProcess = context.Process(target=_work, args=(theirs, politeness), daemon=True)
+        self._process.start()
+        theirs.close()
+        self.pid = self._process.pid or 0
+        self._is_ready = False
+
+    def run(self, job: Job, caps: Caps) -> tuple[bool, Any]:
+        """Whether a job could be computed, and its value or error.
+
+        Raises:
+            LostError: The process is no longer of use.
+        """
         try:
-            import distributed
-        except ImportError:
-            raise InvalidInputError("A cluster needs dask.distributed: pip install 'choicebo[dask]'.") from None
+            if not self._is_ready:
+                self._await(Caps(_START_SECONDS, caps.memory))
+                self._is_ready = bool(self._line.recv())
+            self._line.send((job.fn, job.args, job.kwargs))
+        except (OSError, EOFError):
+            raise LostError("died") from None
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            return False, error
+        self._await(caps)
         try:
-            self._client = distributed.Client(address, timeout=_CLUSTER_SECONDS, set_as_default=False)
-        except (OSError, ValueError) as error:
-            raise InvalidInputError(
-                f"No dask scheduler answers at {address!r} ({error}); start one with `dask scheduler` and give its address, "
-                "for example tcp://127.0.0.1:8786."
-            ) from None
-        self._executor = self._client.get_executor(pure=False)
-
-    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Compute ``fn(*args)`` on one of the workers."""
-        found: Future[T] = self._executor.submit(fn, *args, **kwargs)
+            found: tuple[bool, Any] = self._line.recv()
+        except (OSError, EOFError):
+            raise LostError("died") from None
         return found
 
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Leave the cluster; what is under way there ends."""
-        self._executor.shutdown(wait=False)
-        self._client.close()
+    def _await(self, caps: Caps) -> None:
+        """Wait until the process says something."""
+        until = time.monotonic() + caps.seconds
+        while not self._line.poll(_BEAT):
+            if not self._process.is_alive():
+                raise LostError("died")
+            if time.monotonic() > until:
+                raise LostError("hung")
+            if self.memory > caps.memory:
+                raise LostError("grew")
+
+    @property
+    def memory(self) -> int:
+        """MB that the process holds; 0 where that cannot be told."""
+        try:
+            pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
+        except (OSError, ValueError, IndexError):
+            return 0
+        return pages * os.sysconf("SC_PAGE_SIZE") >> 20
+
+    def kill(self) -> None:
+        """End the process."""
+        self._process.kill()
+        self._process.join()
+        with contextlib.suppress(OSError):
+            self._line.close()
 
 
-def _begin() -> None:
+def _work(line: Connection, politeness: int) -> None:
+    """What a process does: compute what comes, until the line ends."""
     # Ctrl-C goes to the whole group; the server is the one to end its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(os, "nice"):
-        os.nice(_POLITENESS)
+        os.nice(politeness)
     be_ready()
+    line.send(True)
+    while True:
+        try:
+            fn, args, kwargs = line.recv()
+        except (OSError, EOFError):
+            return
+        try:
+            outcome: tuple[bool, Any] = True, fn(*args, **kwargs)
+        except BaseException as error:  # whoever waits is told
+            error.add_note(traceback.format_exc())
+            outcome = False, error
+        try:
+            found = pickle.dumps(outcome, pickle.HIGHEST_PROTOCOL)
+        except Exception as error:
+            found = pickle.dumps((False, RuntimeError(f"{outcome[1]!r} cannot be sent: {error!r}")))
+        del fn, args, kwargs, outcome  # nothing large is held until the next job
+        line.send_bytes(found)
 
 
 def be_ready() -> None:

@@ -1,27 +1,29 @@
 """Who waits for what: questions and results are computed in the background, once for everybody who asks.
 
-A question is computed when the answer before it arrives. Nobody waits longer than the server's patience: then a question that
-needs no model is asked, the model works on, and what it finds is asked next if it is still new. Until then waiting holds no
-thread: raters wait in an event loop of its own.
+A question is computed when the answer before it arrives. Where many ask at once, not every answer can be learned from before the
+next question: then those of one study share its latest model, which lacks the last few answers, and the next model is fitted
+beside, of one study after the other. Nobody waits longer than the server's patience for a model: then a question that needs none
+is asked. Waiting holds no thread: raters wait in an event loop of its own.
 """
 
 from __future__ import annotations
 
 import asyncio
-import functools
 import logging
 import threading
 import time
 from collections.abc import Callable, Coroutine, Hashable
 from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 from choicebo.errors import ChoiceboError
 from choicebo.history import Question
-from choicebo.serving.pool import LocalPool, load_numerics
+from choicebo.serving.computing import Computing, FairThreads
+from choicebo.serving.metrics import Metrics
+from choicebo.serving.pool import load_numerics
 from choicebo.serving.waiting_room import done_within, stopping
 from choicebo.study import Study
 
@@ -31,6 +33,8 @@ log = logging.getLogger("choicebo.serving")
 
 BEFORE_THINKING = 0.4
 """Seconds for which a page waits for something before it says that it is thinking."""
+FOR_THE_LATEST = 0.25
+"""The share of the patience for which somebody waits for the last answer to be learned, if there is a model that lacks it."""
 _MOST_THREADS = 64
 _LAST_SECONDS = 5
 """For which those who wait are given time to hear that the server is being stopped."""
@@ -43,6 +47,7 @@ class Job:
     future: Future[Any]
     outwaited: set[str] = field(default_factory=set)
     """Raters whose patience ended before it did: nobody waits for the same thing twice."""
+    begun: float = field(default_factory=time.monotonic)
 
 
 class Scheduler:
@@ -56,9 +61,11 @@ class Scheduler:
     def __init__(self, pool: Executor, patience: float = 0.0) -> None:
         self.pool = pool
         self.patience = patience
+        self.metrics = Metrics()
         self._threads = ThreadPoolExecutor(_MOST_THREADS, "choicebo-ask")
         # Threads of their own: who waits for the model must not take the place of the model.
-        self._thinking = ThreadPoolExecutor(_MOST_THREADS, "choicebo-think")
+        self._thoughts = ThreadPoolExecutor(_MOST_THREADS, "choicebo-think")
+        self._thinking = FairThreads(self._thoughts, self._at_once)
         self._waiting: asyncio.AbstractEventLoop | None = None
         self._lock = threading.Lock()
         self._turns: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
@@ -68,16 +75,17 @@ class Scheduler:
 
     def warm(self) -> None:
         """Load what every computation needs before somebody waits for it: in the processes, and here for stand-ins."""
-        if isinstance(self.pool, LocalPool):
+        if isinstance(self.pool, Computing):
             self.pool.warm()
             if self.patience:
                 self._submit(self._threads, load_numerics)
 
     def close(self) -> None:
         """Stop everything. Nothing that was acknowledged is lost, it is stored."""
+        self._thinking.shutdown()
         self.pool.shutdown(cancel_futures=True)
         self._threads.shutdown(wait=False, cancel_futures=True)
-        self._thinking.shutdown(wait=False, cancel_futures=True)
+        self._thoughts.shutdown(wait=False, cancel_futures=True)
         if self._waiting is not None and not self._waiting.is_closed():
             # Nothing can be begun any more, so that everybody who waits hears of the end.
             asyncio.run_coroutine_threadsafe(_end(self._waiting), self._waiting)
@@ -88,35 +96,63 @@ class Scheduler:
         """The rater's next question, in the background: the model's, or after a while one that stands in for it."""
         key = "question", study.name, rater
         if not self.patience:
-            ask = functools.partial(_again_if_killed, lambda: study.ask(rater))
-            return self._start(key, lambda: self._submit(self._threads, ask)).future
+            return self._start(key, lambda: self._submit(self._threads, lambda: self._ask(study, rater))).future
         return self._start(key, lambda: self._wait(self._ask_in_time(study, rater))).future
+
+    def _ask(self, study: Study, rater: str) -> Question:
+        """Ask however long it takes."""
+        begun = datetime.now(UTC)
+        return self._counted(study.ask(rater), begun)
+
+    def _counted(self, question: Question, begun: datetime) -> Question:
+        """A question, which is counted if it is new."""
+        if question.asked_at is not None and question.asked_at >= begun:
+            self.metrics.asked(question, (datetime.now(UTC) - begun).total_seconds())
+        return question
+
+    @property
+    def models_waiting(self) -> int:
+        """How many models wait for their turn to be fitted."""
+        return self._thinking.waiting
 
     async def _ask_in_time(self, study: Study, rater: str) -> Question:
         """Wait until the model's question is there, or the rater has waited long enough, and ask. The model works on."""
-        until = time.monotonic() + self.patience
+        begun, began = datetime.now(UTC), time.monotonic()
+        until = began + self.patience
         turn = self._turns.setdefault((study.name, _share(study, rater)), asyncio.Lock())
         is_patient = True
         while True:
             # One after the other: each question depends on those asked before it.
             async with turn:
                 if not is_patient or not await self._in_thread(lambda: study.waits_for_model(rater)):
-                    return await self._in_thread(lambda: study.ask(rater, stand_in=True))
+                    question = await self._in_thread(
+                        lambda: study.ask(rater, stand_in=True, within=max(until - time.monotonic(), 0.0))
+                    )
+                    return self._counted(question, begun)
             job = self._think(study, rater)
             left = 0.0 if rater in job.outwaited else until - time.monotonic()
+            if left > 0 and await self._in_thread(lambda: study.has_recent_model(rater)):
+                # The latest answer is waited for only if it is being learned at this moment, and for a moment.
+                is_learned = job.begun >= began and job.future.running()
+                left = began + FOR_THE_LATEST * self.patience - time.monotonic() if is_learned else 0.0
             is_patient = await done_within(job.future, left)
             if is_patient:
-                job.future.result()
+                is_patient = job.future.result()
             else:
                 job.outwaited.add(rater)
 
     def _think(self, study: Study, rater: str) -> Job:
-        """The model's next question, computed but not asked. Raters who are learned from together share it."""
+        """The model's next question, computed but not asked. Raters who are learned from together share it.
 
-        def think() -> None:
+        Its result is whether the question is there: while others wait for their models, only the model is fitted.
+        """
+
+        def think() -> bool:
             load_numerics()
+            others_wait = self._thinking.waiting > 0
             try:
-                _again_if_killed(lambda: study.prepare(rater))
+                (study.learn if others_wait else study.prepare)(rater)
+                return not others_wait
             except (ChoiceboError, CancelledError):
                 raise  # in words for whoever waits for it; or the server is being stopped
             except Exception as error:
@@ -124,7 +160,13 @@ class Scheduler:
                 log.warning("The model's question could not be computed: %r", error)
                 raise
 
-        return self._start(("model", study.name, _share(study, rater)), lambda: self._submit(self._thinking, think))
+        return self._start(
+            ("model", study.name, _share(study, rater)), lambda: self._thinking.submit(study.name, think)
+        )
+
+    def _at_once(self) -> int:
+        """How many models are fitted at the same time: all that compute but one, which is there for quick questions."""
+        return max(1, self.pool.slots - 1) if isinstance(self.pool, Computing) else _MOST_THREADS
 
     def is_thinking(self, study: Study, rater: str) -> bool:
         """Whether the model's next question is being computed at this moment."""
@@ -217,11 +259,3 @@ async def _end(loop: asyncio.AbstractEventLoop) -> None:
     if others:
         await asyncio.wait(others, timeout=_LAST_SECONDS)
     loop.stop()
-
-
-def _again_if_killed(work: Callable[[], T]) -> T:
-    try:
-        return work()
-    except (BrokenProcessPool, CancelledError):
-        # A worker was killed, perhaps for want of memory, and the pool starts another; or the server ends, and says so.
-        return work()

@@ -8,6 +8,8 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterable
+from concurrent.futures import Executor
+from typing import Any
 
 import numpy as np
 
@@ -207,3 +209,19 @@ def as_generator(seed: object) -> np.random.Generator:
     if not (parts and whole) and not isinstance(seed, (np.random.Generator, np.random.SeedSequence)):
         raise InvalidInputError(f"seed is {as_given(seed)}: give a whole number of at least 0.")
     return np.random.default_rng(seed)  # type: ignore[arg-type]
+
+
+def as_executor(given: Any) -> Executor | None:
+    """Where to compute, if not here.
+
+    >>> as_executor("tcp://scheduler:8786")
+    Traceback (most recent call last):
+    ...
+    choicebo.errors.InvalidInputError: executor is 'tcp://scheduler:8786'; give a concurrent.futures.Executor, such as ...
+    """
+    if given is None or isinstance(given, Executor):
+        return given
+    raise InvalidInputError(
+        f"executor is {as_given(given)}; give a concurrent.futures.Executor, such as a ProcessPoolExecutor or what "
+        "distributed.Client(...).get_executor() returns"
+    )

@@ -11,7 +11,7 @@ import functools
 from collections.abc import Iterable
 from concurrent.futures import Executor
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from choicebo.errors import StudyError
 from choicebo.history import Event, Question, State, Steering, rules
@@ -24,10 +24,26 @@ from choicebo.study.turns import Turns
 
 if TYPE_CHECKING:
     from choicebo.model.engines.base import ProgressCallback
+    from choicebo.model.posterior import Posterior
     from choicebo.optimizer import Settings
     from choicebo.optimizer.computations import Computations
     from choicebo.optimizer.patience import Patience
     from choicebo.optimizer.situation import Situation
+
+
+_HARMLESS = ("question", "answer", "skip", "addition")
+"""Events after which what was learned before is still true."""
+
+
+class RecentModel(NamedTuple):
+    """A model of the first answers."""
+
+    state: State
+    position: int
+    """Until which the history was known to it."""
+    learned: int
+    """How many answers there were."""
+    posterior: Posterior
 
 
 class Asking:
@@ -45,6 +61,8 @@ class Asking:
         self._encoded: dict[str, Any] = {}
         self._late: dict[tuple[str | None, str], tuple[State, int, Question]] = {}
         """The model's latest question, and what it was computed from, should it come too late to be asked in its turn."""
+        self._models: dict[str | None, RecentModel] = {}
+        """The latest model of everybody together, or of single raters: the next question can do without the last few answers."""
         self._patience: dict[str, Patience] = {}
         """Of each rater who asks with patience."""
         self._turns: dict[tuple[str | None, bool], Turns] = {}
@@ -110,10 +128,11 @@ class Asking:
         *,
         another: bool = False,
         stand_in: bool = False,
+        within: float | None = None,
         patience: float | None = None,
         progress: ProgressCallback | None = None,
     ) -> Question:
-        """The rater's open question, or a new one."""
+        """The rater's open question, or a new one; ``within`` limits the seconds of a question by a model of earlier answers."""
         if stand_in and another:
             raise StudyError("Another question and a stand-in cannot be asked for together: leave out one of the two.")
         name = self._events.rater(rater)
@@ -133,13 +152,19 @@ class Asking:
             mine.is_done(lambda: self.prepare(name, progress), patience)
         at_once = stand_in or not needs_model
         with self._turns.setdefault((share, at_once), Turns()).take():
-            question, situation = self._next(name, share, another, stand_in, progress)
+            question, situation = self._next(name, share, another, stand_in, within, progress)
         if situation is not None:
             self.computations.look_ahead(situation)
         return question
 
     def _next(
-        self, name: str, share: str | None, another: bool, stand_in: bool, progress: ProgressCallback | None
+        self,
+        name: str,
+        share: str | None,
+        another: bool,
+        stand_in: bool,
+        within: float | None,
+        progress: ProgressCallback | None,
     ) -> tuple[Question, Situation | None]:
         """The rater's open question; or a new one, and what is known after it if the number of latent dimensions may be due."""
         collided = False
@@ -151,9 +176,10 @@ class Asking:
                 wishes = self.wishes(name)
                 situation, before = self.situation_of(state, name, wishes), state.position
             if stand_in:
-                question, known_until = self._at_once(situation, share, state, before)
+                question, known_until = self._at_once(situation, share, state, before, within)
             else:
                 question, known_until = self.computations.question(situation, progress), before
+                self._keep_model(self.computations.at_hand(situation), situation, share, state, before)
             with self._events.writing() as writer:
                 waiting = writer.state.open_questions(name)
                 if waiting and not another:
@@ -181,8 +207,10 @@ class Asking:
                 looks = soon and self._settings.latent_dim == "auto"
                 return event.question, self.situation(writer.state, share) if looks else None
 
-    def _at_once(self, situation: Situation, share: str | None, state: State, position: int) -> tuple[Question, int]:
-        """A question without waiting for the model, and the position until which the history was known to it."""
+    def _at_once(
+        self, situation: Situation, share: str | None, state: State, position: int, within: float | None
+    ) -> tuple[Question, int]:
+        """A question without waiting for the model of all answers, and the position until which the history was known to it."""
         if self.computations.has_question(situation):
             return self.computations.question(situation), position
         history, known_until, late = self._late.get((share, situation.for_one), (None, position, None))
@@ -191,7 +219,58 @@ class Asking:
                 since = _since(now_known, known_until, share)
             if is_still_new(late, since):
                 return _with_latest_look(late, situation), known_until
+        model = self._recent(state, share) if situation.needs_model else None
+        if model is not None:
+            small = self.computations.sketch_of(model.posterior)
+            if self._models.get(share) is model:
+                self._models[share] = model._replace(posterior=small)  # it is reduced once, and only if it is used
+            asked = self.computations.question_from(situation, small, model.learned, within)
+            if asked is not None:
+                return asked, model.position
         return situation.stand_in(), position
+
+    def has_recent_model(self, rater: str) -> bool:
+        """Whether there is a model of most of the answers, so that nothing need stand in for that of all of them."""
+        with self._events.reading() as state:
+            return self._recent(state, self.share(rater)) is not None
+
+    def _recent(self, state: State, share: str | None) -> RecentModel | None:
+        """The latest model, if nothing that it learned from was taken back and it knows at least a quarter of the answers."""
+        found = self._models.get(share)
+        if found is None or found.state is not state or 4 * found.learned < state.n_answers(share):
+            return None
+        since = _since(state, found.position, share)
+        return found if all(event.kind in _HARMLESS for event in since) else None
+
+    def learn(self, rater: str | None) -> None:
+        """Fit the model of all answers for :meth:`ask` to ask by. The number of latent dimensions is looked at elsewhere."""
+        name = self._events.rater(rater)
+        share = self.share(name)
+        with self._events.reading() as state:
+            situation, position = self.situation(state, share), state.position
+        if self._model_is_ready(state, name):
+            self._recall(situation, share, state)
+            self._keep_model(self.computations.sketched(situation), situation, share, state, position)
+
+    def _recall(self, situation: Situation, share: str | None, state: State) -> None:
+        """Until there is a model, as after a restart, ask by the latest that was stored, should a fit take long."""
+        if share in self._models:
+            return
+        found = self.computations.known_earlier(situation)
+        with self._events.reading() as now_known:
+            acts = [act.position for act in now_known.acts(share) if now_known.answer(act).counts]
+            if found is not None and now_known is state and 0 < found.data.n_choices <= len(acts):
+                learned = found.data.n_choices
+                self._models[share] = RecentModel(state, sorted(acts)[learned - 1], learned, found)
+
+    def _keep_model(
+        self, posterior: Posterior | None, situation: Situation, share: str | None, state: State, position: int
+    ) -> None:
+        """Keep a model of all answers in a situation, to ask the next questions by."""
+        known = self._models.get(share)
+        is_newer = known is None or known.state is not state or known.position < position
+        if posterior is not None and is_newer:
+            self._models[share] = RecentModel(state, position, situation.n_answers, posterior)
 
     def prepare(self, rater: str | None, progress: ProgressCallback | None = None) -> None:
         """Compute the next question without asking it, so that :meth:`ask` returns at once."""
@@ -201,14 +280,18 @@ class Asking:
             if state.open_questions(name):
                 return
             situation, position = self.situation_of(state, name, self.wishes(name)), state.position
+        if situation.needs_model:
+            self._recall(situation, share, state)
         question = self.computations.question(situation, progress)
         if situation.needs_model:
             self._late[share, situation.for_one] = state, position, question
+            self._keep_model(self.computations.at_hand(situation), situation, share, state, position)
 
     def forget(self) -> None:
         """Forget what was computed."""
         self.computations.forget()
         self._late.clear()
+        self._models.clear()
 
 
 def is_still_new(question: Question, since: Iterable[Event]) -> bool:
@@ -216,7 +299,7 @@ def is_still_new(question: Question, since: Iterable[Event]) -> bool:
     mine = [option_key(option) for option in question.options]
     fresh = {key for key, is_new in zip(mine, question.new, strict=True) if is_new}
     for event in since:
-        if event.kind not in ("question", "answer", "skip", "addition"):
+        if event.kind not in _HARMLESS:
             return False
         shown = {option_key(option) for option in event.options}
         if fresh & shown or set(mine) == shown:

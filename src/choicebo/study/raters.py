@@ -7,12 +7,13 @@ import hashlib
 import secrets
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from typing import Any
 
 import sqlalchemy as sa
 
 from choicebo.errors import StudyError, UnknownRaterError
 from choicebo.formatting import as_given
-from choicebo.history import State
+from choicebo.history import State, Steering
 from choicebo.study.records import Rater
 from choicebo.study.tables import RaterRow, StudyRow, TokenRow
 
@@ -85,6 +86,40 @@ def of_token(connection: sa.Connection, token: str) -> tuple[int, str, str] | No
         return None
     latest = connection.execute(sa.select(sa.func.max(TokenRow.id)).where(TokenRow.rater_id == found.rater_id)).scalar()
     return (found.study_id, found.study, found.name) if latest == found.id else None
+
+
+def links(connection: sa.Connection, study_id: int) -> dict[str, str | None]:
+    """The hash of each rater's valid token; None for those who have none."""
+    found = connection.execute(
+        sa.select(RaterRow.name, TokenRow.hash)
+        .outerjoin(TokenRow, TokenRow.rater_id == RaterRow.id)
+        .where(RaterRow.study_id == study_id)
+        .order_by(RaterRow.id, TokenRow.id)
+    )
+    return {row.name: row.hash for row in found}  # the latest of each
+
+
+def stored_wishes(connection: sa.Connection, study_id: int, name: str) -> dict[str, Any] | None:
+    """What a rater wishes, as it is stored."""
+    mine = sa.select(RaterRow.wishes).where(RaterRow.study_id == study_id, RaterRow.name == name)
+    found: dict[str, Any] | None = connection.execute(mine).scalar()
+    return found
+
+
+def bring_link(
+    connection: sa.Connection, study_id: int, name: str, known: str | None, wishes: dict[str, Any] | None
+) -> None:
+    """Let a rater's token of a backup be valid again, unless the original study is here too, and keep their wishes."""
+    rater_id = connection.execute(
+        sa.select(RaterRow.id).where(RaterRow.study_id == study_id, RaterRow.name == name)
+    ).scalar()
+    if rater_id is None:  # they came after the answers were read
+        return
+    if wishes:
+        given = Steering.from_dict(wishes).to_dict() or None
+        connection.execute(sa.update(RaterRow).where(RaterRow.id == rater_id).values(wishes=given))
+    if known is not None and connection.execute(sa.select(TokenRow.id).where(TokenRow.hash == known)).first() is None:
+        connection.execute(sa.insert(TokenRow).values(rater_id=rater_id, hash=known, created_at=datetime.now(UTC)))
 
 
 def describe(connection: sa.Connection, study_id: int, state: State) -> tuple[Rater, ...]:

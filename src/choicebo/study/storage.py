@@ -214,13 +214,24 @@ class Storage:
         try:
             if self.is_sqlite:
                 # A connection per transaction costs little, and leaves no handle behind when the file is moved.
-                engine = sa.create_engine(self._url, poolclass=NullPool, connect_args={"timeout": BUSY_SECONDS})
+                engine = sa.create_engine(
+                    # Parameters are what people answered: no error, and so no log, is to show them.
+                    self._url,
+                    poolclass=NullPool,
+                    connect_args={"timeout": BUSY_SECONDS},
+                    hide_parameters=True,
+                )
                 event.listen(engine, "do_connect", self._connect_to_read)
                 event.listen(engine, "connect", self._prepare_sqlite)
                 event.listen(engine, "begin", _begin_sqlite)
                 return engine
             engine = sa.create_engine(
-                self._url, pool_pre_ping=True, pool_size=5, max_overflow=20, pool_timeout=_POOL_SECONDS
+                self._url,
+                pool_pre_ping=True,
+                pool_size=5,
+                max_overflow=20,
+                pool_timeout=_POOL_SECONDS,
+                hide_parameters=True,
             )
             event.listen(engine, "connect", _prepare_postgres)
             return engine

@@ -394,19 +394,23 @@ class Study:
         locked: Mapping[str, Any] | None = None,
         like: Any = None,
         include: Sequence[Any] | None = None,
+        within: float | None = None,
         patience: float | None = None,
         progress: ProgressCallback | None = None,
     ) -> Question:
         """The rater's open question, the earliest if there are several; a new one if there is none, or with ``another``.
 
-        With ``stand_in`` nobody waits for the model: if its question is not there, one that it computed for a moment ago is
-        asked, or one that needs no model; with ``patience`` so many seconds are waited first. ``locked``, ``like`` and
+        With ``stand_in`` nobody waits for the model of all answers: if its question is not there, one that it computed for a
+        moment ago is asked, or one by a model that lacks the last few answers and says so, if it is there ``within`` so many
+        seconds, or one that needs no model. With ``patience`` so many seconds are waited first. ``locked``, ``like`` and
         ``include`` are wishes as :meth:`steer` takes them; an open question stays as it is, and they are for the one after it.
         """
         another, stand_in = as_flag(another, "another"), as_flag(stand_in, "stand_in")
         if not (locked is None and like is None and include is None):
             self.steer(rater, locked=locked, like=like, include=include)
-        return self._asking.ask(rater, another=another, stand_in=stand_in, patience=patience, progress=progress)
+        return self._asking.ask(
+            rater, another=another, stand_in=stand_in, within=within, patience=patience, progress=progress
+        )
 
     def steer(
         self,
@@ -451,6 +455,10 @@ class Study:
         """Compute the next question without asking it, so that :meth:`ask` returns at once."""
         self._asking.prepare(rater, progress)
 
+    def learn(self, rater: str | None = None) -> None:
+        """Fit the model of all answers, and no more, for ``ask(stand_in=True)`` to ask by; :meth:`prepare` does more."""
+        self._asking.learn(rater)
+
     def open_question(self, rater: str | None = None) -> Question | None:
         """What :meth:`ask` returns if it need not compute a new question; else None."""
         return self.standing(rater).question
@@ -486,6 +494,10 @@ class Study:
                 return False
             situation = self._asking.situation_of(state, name, self._asking.wishes(name))
         return not self._asking.computations.has_question(situation)
+
+    def has_recent_model(self, rater: str | None = None) -> bool:
+        """Whether ``ask(stand_in=True)`` could ask by a model that lacks at most the last few answers. Never computes."""
+        return self._asking.has_recent_model(self._events.rater(rater))
 
     def tell(
         self,

@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from choicebo.errors import ChoiceboError
 from choicebo.study import OWNER, Study
-from choicebo.web.addresses import study_path
+from choicebo.web.addresses import at, study_path
 from choicebo.web.limiter import Limiter
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ class Access:
     def enter(self, request: Request, response: Response, token: str) -> None:
         """Let the owner in: set the cookie if the token is right."""
         self._attempt(request, self._token is None or _same(token, self._token))
-        _set_cookie(request, response, OWNER_COOKIE, self._owner_cookie, "/")
+        _set_cookie(request, response, OWNER_COOKIE, self._owner_cookie, at("") or "/")
 
     def join(self, request: Request, token: str) -> str:
         """The study of a rater's token."""
@@ -175,7 +175,7 @@ class Access:
         """Set the cookie that forms are tied to."""
         secret = self.form_token(request)[0]
         if request.cookies.get(FORM_COOKIE) != secret:
-            _set_cookie(request, response, FORM_COOKIE, secret, "/")
+            _set_cookie(request, response, FORM_COOKIE, secret, at("") or "/")
 
     def _attempt(self, request: Request, right: bool) -> None:
         """Refuse a wrong token. A right one is never refused: many people may share one address."""
@@ -193,7 +193,7 @@ def _rater_cookie(study: str) -> tuple[str, str]:
     path = study_path(study)
     if len(path) <= _LONGEST_PATH:
         return RATER_COOKIE, path
-    return f"{RATER_COOKIE}_{hashlib.sha256(study.encode()).hexdigest()[:32]}", "/study"
+    return f"{RATER_COOKIE}_{hashlib.sha256(study.encode()).hexdigest()[:32]}", at("/study")
 
 
 def _same(given: str, expected: str) -> bool:

@@ -16,12 +16,14 @@ from starlette.staticfiles import StaticFiles
 from choicebo import __version__
 from choicebo.web import failures
 from choicebo.web.access import Access
+from choicebo.web.addresses import RootPath
 from choicebo.web.api import manage_routes
 from choicebo.web.api import routes as api
 from choicebo.web.context import STATIC
 from choicebo.web.guard import Guard
-from choicebo.web.pages import choose, entrance, history, manage, raters, result, setup, steering, studies
+from choicebo.web.pages import choose, entrance, history, manage, operations, raters, result, setup, steering, studies
 from choicebo.web.server import Server
+from choicebo.web.server_log import RequestLog
 from choicebo.web.server_settings import ServerSettings, is_loopback
 
 _THREADS = 100
@@ -47,10 +49,11 @@ def create_app(settings: ServerSettings, pool: Executor | None = None) -> FastAP
         docs_url=None,
         redoc_url=None,
         openapi_url="/api/v1/openapi.json",
+        servers=[{"url": settings.root_path}] if settings.root_path else None,
     )
     app.state.server = server
     app.state.access = Access(server, settings.token)
-    for page in (entrance, studies, setup, choose, steering, result, history, raters, manage):
+    for page in (operations, entrance, studies, setup, choose, steering, result, history, raters, manage):
         app.include_router(page.router, include_in_schema=False)
     app.include_router(api.router)
     app.include_router(manage_routes.router)
@@ -58,6 +61,8 @@ def create_app(settings: ServerSettings, pool: Executor | None = None) -> FastAP
     app.mount("/static", GZipMiddleware(_Static(directory=str(STATIC))))
     only_here = settings.token is None and is_loopback(settings.host)
     app.add_middleware(Guard, loopback_only=only_here, tell=failures.answer)
+    app.add_middleware(RequestLog, metrics=server.scheduler.metrics)
+    app.add_middleware(RootPath, root=settings.root_path)
     failures.add_to(app)
     return app
 

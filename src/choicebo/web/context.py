@@ -21,9 +21,10 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from choicebo.errors import InvalidInputError
 from choicebo.formatting import counted, moment, percent, plural, without_password
+from choicebo.serving.metrics import Metrics
 from choicebo.study import OWNER, Answer, Study, StudyError, StudyNotFoundError
 from choicebo.web.access import Access, OwnerOnlyError, Visitor
-from choicebo.web.addresses import name_of, slug, study_path
+from choicebo.web.addresses import at, name_of, slug, study_path
 from choicebo.web.form_problems import explained
 from choicebo.web.pictures import drawing_size
 from choicebo.web.server import Server
@@ -39,6 +40,7 @@ class Seat:
 
     study: Study
     visitor: Visitor
+    metrics: Metrics
 
     @property
     def rater(self) -> str:
@@ -52,7 +54,10 @@ class Seat:
 
     def tell(self, number: int, kept: Sequence[int], **how: Any) -> Answer:
         """Store the visitor's answer."""
-        return self._own(number, lambda: self.study.tell(number, kept, rater=self.rater, **how))
+        told = self._own(number, lambda: self.study.tell(number, kept, rater=self.rater, **how))
+        if not told.repeated:
+            self.metrics.count("answers")
+        return told
 
     def skip(self, number: int) -> Answer:
         """Leave a question unanswered."""
@@ -97,7 +102,8 @@ def seat(request: Request, name: str) -> Seat:
     study = name_of(name)
     visitor = access_of(request).visitor(request, study)
     request.state.person = study, visitor.rater
-    return Seat(server_of(request).study(study), visitor)
+    server = server_of(request)
+    return Seat(server.study(study), visitor, server.scheduler.metrics)
 
 
 def owner_seat(request: Request, name: str) -> Seat:
@@ -193,11 +199,14 @@ def see_other(address: str) -> RedirectResponse:
     return RedirectResponse(address, 303)
 
 
-@functools.cache
 def static_address(file: str) -> str:
     """The address of a static file; it changes with the content, so that browsers may keep it."""
-    content = (STATIC / file).read_bytes()
-    return f"/static/{file}?v={hashlib.sha256(content).hexdigest()[:12]}"
+    return at(f"/static/{file}?v={_fingerprint(file)}")
+
+
+@functools.cache
+def _fingerprint(file: str) -> str:
+    return hashlib.sha256((STATIC / file).read_bytes()).hexdigest()[:12]
 
 
 def code(words: str) -> Markup:
@@ -218,7 +227,7 @@ def _templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(static=static_address, path=study_path)
+    environment.globals.update(static=static_address, path=study_path, address=at)
     environment.filters.update(
         explained=explained,
         without_password=without_password,

@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from choicebo.errors import ChoiceboError, InvalidInputError
+from choicebo.errors import ChoiceboError, ComputationLostError, InvalidInputError
 from choicebo.study import (
     AlreadyAnsweredError,
     ReadOnlyError,
@@ -23,9 +23,10 @@ from choicebo.study import (
     UnknownRaterError,
 )
 from choicebo.web.access import ForgedFormError, NotAllowedError, OwnerOnlyError, RenamedError, TooManyAttemptsError
-from choicebo.web.addresses import name_of, study_path
+from choicebo.web.addresses import at, name_of, study_path
 from choicebo.web.context import access_of, render, see_other, server_of, wants_part
 from choicebo.web.guard import HEADERS
+from choicebo.web.server_log import route_of
 
 log = logging.getLogger("choicebo.web")
 
@@ -44,6 +45,7 @@ _CODES: tuple[tuple[type[Exception], int], ...] = (
     (InvalidInputError, 400),
     (ReadOnlyError, 423),
     (StorageError, 503),
+    (ComputationLostError, 503),
 )
 _RETRY_AFTER = {429: "60", 503: "2"}
 """Seconds after which it is worth trying again."""
@@ -87,9 +89,9 @@ def _known(request: Request, error: Exception) -> Response:
     if isinstance(error, StudyNotFoundError) and "name" in request.path_params:
         server_of(request).forget(name_of(request.path_params["name"]))
     if isinstance(error, RenamedError) and request.method == "GET" and _is_page(request):
-        return see_other(f"/join/{error.token}")
+        return see_other(at(f"/join/{error.token}"))
     if isinstance(error, NotAllowedError) and request.method == "GET" and _is_page(request):
-        return see_other(f"/enter?next={quote(request.url.path)}")
+        return see_other(at(f"/enter?next={quote(request.url.path)}"))
     return answer(request, code, _told(request, error))
 
 
@@ -119,7 +121,7 @@ def _malformed(request: Request, error: Exception) -> Response:
 
 
 def _unknown(request: Request, error: Exception) -> Response:
-    log.error("%s %s failed.", request.method, request.url.path, exc_info=error)
+    log.error("%s %s failed.", request.method, route_of(request.scope), exc_info=error)
     response = answer(request, 500, _SORRY)
     for name, value in HEADERS.items():
         response.headers.setdefault(name, value)
@@ -161,5 +163,5 @@ def _way_back(request: Request, code: int) -> tuple[str, str]:
     if name is not None:  # a rater's way back is the study: the start is for the owner
         return study_path(name_of(name)), "To the study"
     if request.method == "POST" and request.url.path in _FORMS:
-        return request.url.path, "Back to the form"
-    return "/", "To the start"
+        return at(request.url.path), "Back to the form"
+    return at("/"), "To the start"

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 from starlette.requests import Request
 
+from choicebo.web.addresses import at
 from choicebo.web.server_settings import ServerSettings, is_loopback
 
 
@@ -38,12 +39,12 @@ def rater_link(request: Request, settings: ServerSettings, token: str) -> RaterL
     url = request.base_url
     host = url.hostname or settings.host
     if not is_loopback(host):
-        return RaterLink(f"{str(url).rstrip('/')}/join/{token}", only_here=False)
+        return RaterLink(f"{str(url).rstrip('/')}{at('/join/')}{token}", only_here=False)
     outside = None if is_loopback(settings.host) else _outside_address(settings.host)
     if outside is None:
-        return RaterLink(f"{str(url).rstrip('/')}/join/{token}", only_here=True)
+        return RaterLink(f"{str(url).rstrip('/')}{at('/join/')}{token}", only_here=True)
     bracketed = f"[{outside}]" if ":" in outside else outside
-    return RaterLink(f"{url.scheme}://{bracketed}:{url.port or settings.port}/join/{token}", only_here=False)
+    return RaterLink(f"{url.scheme}://{bracketed}:{url.port or settings.port}{at('/join/')}{token}", only_here=False)
 
 
 def _outside_address(host: str) -> str | None:

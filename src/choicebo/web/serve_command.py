@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import enum
 import logging
 import os
 import re
@@ -33,6 +34,14 @@ _KEEP_ALIVE = 75
 
 _LONGEST_NAME = 200
 """Bytes of a file's name; SQLite and exports add to it."""
+
+
+class Log(enum.StrEnum):
+    """What is written about the server's work."""
+
+    warnings = "warnings"
+    text = "text"
+    json = "json"
 
 
 def add_to(app: typer.Typer) -> None:
@@ -67,7 +76,9 @@ def serve(
             envvar="CHOICEBO_TOKEN", show_envvar=True, help="What the owner shows to be let in, 16 characters or more."
         ),
     ] = None,
-    workers: Annotated[int, typer.Option(min=0, help="Processes that compute; 0: one less than there are cores.")] = 0,
+    workers: Annotated[
+        int, typer.Option(min=0, help="Processes that compute; 0: one for each core, at least two.")
+    ] = 0,
     share_result: Annotated[
         bool, typer.Option("--share-result", help="Let raters see the result too, and never each other's answers.")
     ] = False,
@@ -82,6 +93,22 @@ def serve(
             help="How long anybody waits for the model before a question without it is asked; 0: as long as it takes.",
         ),
     ] = 4.0,
+    most_seconds: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS",
+            min=0,
+            help="How long one computation may take before its process is replaced; 0: five minutes.",
+        ),
+    ] = 0.0,
+    most_memory: Annotated[
+        int,
+        typer.Option(
+            metavar="MB",
+            min=0,
+            help="How large a process that computes may grow before it is replaced; 0: half of the memory for all together.",
+        ),
+    ] = 0,
     cluster: Annotated[
         str | None,
         typer.Option(metavar="ADDRESS", help="Compute on the workers of this Dask scheduler, tcp://host:port."),
@@ -94,6 +121,20 @@ def serve(
             show_default=False,
         ),
     ] = "",
+    root_path: Annotated[
+        str,
+        typer.Option(
+            metavar="PATH",
+            help="Path under which a reverse proxy offers the server, such as /choose.",
+            show_default=False,
+        ),
+    ] = "",
+    log: Annotated[
+        Log,
+        typer.Option(
+            help="What is written to stderr: warnings only, or a line for each request, without tokens or answers."
+        ),
+    ] = Log.warnings,
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Whether to open the page in a browser, where there is one.")
     ] = True,
@@ -112,26 +153,42 @@ def serve(
     try:
         import uvicorn  # noqa: F401
 
+        from choicebo.web import server_log
         from choicebo.web.app import create_app
         from choicebo.web.server_settings import ServerSettings
     except ImportError as error:
         raise InvalidInputError(f"The web app needs {error.name!r}: pip install 'choicebo[web]'.") from None
     from choicebo.model import compiling
 
-    settings = ServerSettings(study, host, port or 0, token, workers, share_result, images, patience, proxy)
+    settings = ServerSettings(
+        study,
+        host,
+        port or 0,
+        token,
+        workers,
+        share_result,
+        images,
+        patience,
+        proxy,
+        most_seconds,
+        most_memory,
+        root_path,
+    )
     bound = listen(host, port)
     compiling.start()  # the first questions need no model, so that nobody waits for it
     pool = None
     if cluster is not None:
-        from choicebo.serving.pool import Cluster
+        from choicebo.serving.cluster import Cluster
 
-        pool = Cluster(cluster)
+        pool = Cluster(cluster, settings.caps, keeps_one_free=True)
     app = create_app(replace(settings, url=_address(study)), pool)
     app.state.server.list()  # a database that cannot be read is an error now, not in the browser
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
+    if log is not Log.warnings:
+        server_log.start(log.value)
     if port is None and port_of(bound) != DEFAULT_PORT:
         output.note(f"Port {DEFAULT_PORT} is in use, so this is another one.")
-    _run(listening(app, settings), bound, token, browser and _has_desktop())
+    _run(listening(app, settings), bound, token, root_path, browser and _has_desktop())
 
 
 def listening(app: ASGIApp, settings: ServerSettings) -> uvicorn.Config:
@@ -146,6 +203,7 @@ def listening(app: ASGIApp, settings: ServerSettings) -> uvicorn.Config:
         port=settings.port,
         http=Connection,
         log_level="warning",
+        log_config=None,
         access_log=False,
         timeout_graceful_shutdown=2,
         timeout_keep_alive=_KEEP_ALIVE,
@@ -181,12 +239,12 @@ def file_name(study: str) -> str:
     return f"{safe.encode()[:_LONGEST_NAME].decode(errors='ignore') or 'study'}.db"
 
 
-def _run(config: uvicorn.Config, bound: list[socket.socket], token: str | None, browser: bool) -> None:
+def _run(config: uvicorn.Config, bound: list[socket.socket], token: str | None, root: str, browser: bool) -> None:
     """Serve until Ctrl-C; the address is printed when the server listens."""
     import uvicorn
 
     shown = f"[{config.host}]" if ":" in config.host else config.host
-    address = f"http://{shown}:{port_of(bound)}"
+    address = f"http://{shown}:{port_of(bound)}{root}"
 
     class Announced(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:

@@ -6,8 +6,11 @@ import shutil
 import threading
 from concurrent.futures import Executor, Future
 
+import sqlalchemy as sa
+
 from choicebo.errors import StudyNotFoundError
 from choicebo.presentation.templates import check_show
+from choicebo.serving.computing import executor_for
 from choicebo.serving.pool import LocalPool
 from choicebo.serving.scheduler import Scheduler
 from choicebo.serving.waiting_room import WaitingRoom
@@ -24,7 +27,9 @@ class Server:
     def __init__(self, settings: ServerSettings, pool: Executor | None = None) -> None:
         self.settings = settings
         self.storage = Storage(settings.url)
-        self.scheduler = Scheduler(LocalPool(settings.processes) if pool is None else pool, settings.patience)
+        self.scheduler = Scheduler(
+            LocalPool(settings.processes, settings.caps) if pool is None else pool, settings.patience
+        )
         self.waiting = WaitingRoom()
         self._lock = threading.Lock()
         self._studies: dict[str, Study] = {}
@@ -33,6 +38,16 @@ class Server:
         """Stop everything. Nothing that was acknowledged is lost, it is stored."""
         self.scheduler.close()
         self.storage.close()
+
+    def reach(self) -> None:
+        """Reach the database, if there is one yet.
+
+        Raises:
+            StorageError: It cannot be reached.
+        """
+        if self.storage.file is None or self.storage.file.exists():
+            with self.storage.read() as connection:
+                connection.execute(sa.select(1))
 
     def list(self) -> tuple[StudyInfo, ...]:
         """All studies of the database; none if there is no database yet."""
@@ -49,12 +64,13 @@ class Server:
             self.forget(name)
         if self.storage.file is not None and not self.storage.file.exists():
             raise StudyNotFoundError(f"There is no study {name!r}.")
-        return self._keep(Study.open(self.storage, name, executor=self.scheduler.pool))
+        return self._keep(Study.open(self.storage, name, executor=executor_for(self.scheduler.pool, name)))
 
     def create(self, definition: StudyDefinition) -> Study:
         """A new study."""
         check_show(definition)
-        return self._keep(Study.create_from_file(self.storage, definition, executor=self.scheduler.pool))
+        executor = executor_for(self.scheduler.pool, definition.name)
+        return self._keep(Study.create_from_file(self.storage, definition, executor=executor))
 
     def _keep(self, study: Study) -> Study:
         """Keep a study that was just opened or created; the first of its name stays, so that threads share it."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ipaddress
 import math
-import os
 import secrets
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from choicebo.errors import InvalidInputError
+from choicebo.serving.pool import Caps, default_caps, default_processes
 from choicebo.study import Storage
+from choicebo.web.addresses import is_root_path
 
 SHORTEST_TOKEN = 16
 
@@ -46,7 +47,7 @@ class ServerSettings:
     token: str | None = field(default=None, repr=False)
     """What the owner shows to be let in; None: everybody who reaches the server is the owner."""
     workers: int = 0
-    """Processes that compute; 0: one less than there are cores, at least one."""
+    """Processes that compute; 0: one for each core, at least two."""
     share_result: bool = False
     """Whether raters see the result that everybody's answers lead to; never each other's answers."""
     folder: Path | None = None
@@ -55,6 +56,13 @@ class ServerSettings:
     """Seconds that a person waits for the model before a question without it is asked; 0: as long as it takes."""
     proxy: str = ""
     """Addresses or networks of reverse proxies, with commas between them: only they may say whom a request comes from."""
+
+    most_seconds: float = 0.0
+    """Seconds that one computation may take before its process is replaced; 0: five minutes."""
+    most_memory: int = 0
+    """MB that a process which computes may take; 0: half of the machine's for all of them together."""
+    root_path: str = ""
+    """The path under which a reverse proxy offers the server, such as ``/choose``; empty: at the root."""
 
     def __post_init__(self) -> None:
         if self.token is None and not is_loopback(self.host):
@@ -67,14 +75,20 @@ class ServerSettings:
                 f"The token has {len(self.token)} characters: give at least {SHORTEST_TOKEN}, so that nobody guesses it."
             )
         if self.workers < 0:
-            raise InvalidInputError(
-                f"workers is {self.workers}: give 1 or more, or 0 for one less than there are cores."
-            )
+            raise InvalidInputError(f"workers is {self.workers}: give 1 or more, or 0 for one for each core.")
         if not (math.isfinite(self.patience) and self.patience >= 0):
             raise InvalidInputError(
                 f"patience is {self.patience}: give seconds, or 0 to wait for the model as long as it takes."
             )
 
+        if not is_root_path(self.root_path):
+            raise InvalidInputError(
+                f"The root path is {self.root_path!r}: give one that begins with a slash and ends without one, such as /choose."
+            )
+        if not (math.isfinite(self.most_seconds) and self.most_seconds >= 0) or self.most_memory < 0:
+            raise InvalidInputError(
+                f"A computation may take {self.most_seconds} s and {self.most_memory} MB: give more than 0, or 0 for the default."
+            )
         for address in filter(None, self.proxy.split(",")):
             try:
                 ipaddress.ip_network(address.strip())
@@ -86,7 +100,13 @@ class ServerSettings:
     @property
     def processes(self) -> int:
         """How many processes compute."""
-        return self.workers or max(1, (os.cpu_count() or 2) - 1)
+        return self.workers or default_processes()
+
+    @property
+    def caps(self) -> Caps:
+        """What one computation may take."""
+        usual = default_caps(self.processes)
+        return Caps(self.most_seconds or usual.seconds, self.most_memory or usual.memory)
 
     @property
     def image_folder(self) -> Path:

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from choicebo.presentation.templates import check_show
 from choicebo.study import StudyError
 from choicebo.study.definition import Show
+from choicebo.web.addresses import at
 from choicebo.web.api import routes
 from choicebo.web.api.models import DeletedOut, DuplicateIn, EditIn, RaterOut, StudyDetail, TokenOut
 from choicebo.web.api.routes import OwnerSitting
@@ -38,7 +39,7 @@ def edit(request: Request, found: OwnerSitting, given: EditIn) -> StudyDetail:
 def duplicate(found: OwnerSitting, given: DuplicateIn) -> StudyDetail:
     """A new study of the same definition; on demand with the raters and the answers."""
     with found.study.duplicate(given.name, answers=given.answers) as copy:
-        return routes.study(Seat(copy, found.visitor))
+        return routes.study(Seat(copy, found.visitor, found.metrics))
 
 
 @router.post("/studies/{name}/archive", summary="Archive a study")
@@ -86,4 +87,4 @@ def remove_rater(
 def restore_rater(found: OwnerSitting, rater: Person) -> TokenOut:
     """Under a new token, which is shown only here; what was retracted with them counts again."""
     token = found.study.restore_rater(rater)
-    return TokenOut(rater=rater, token=token, path=f"/join/{token}")
+    return TokenOut(rater=rater, token=token, path=at(f"/join/{token}"))

@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 from choicebo.study import StudyError, StudyResult
 from choicebo.study.definition import StudyDefinition
 from choicebo.web.access import NotAllowedError, Visitor
-from choicebo.web.addresses import name_of
+from choicebo.web.addresses import at, name_of
 from choicebo.web.api.models import (
     AdditionIn,
     AnswerIn,
@@ -73,7 +73,8 @@ def sitting(request: Request, name: Annotated[str, Path(description="The name of
     """The study in the path, and who calls."""
     study = name_of(name)
     visitor = access_of(request).bearer(request, study)
-    return Seat(server_of(request).study(study), visitor)
+    server = server_of(request)
+    return Seat(server.study(study), visitor, server.scheduler.metrics)
 
 
 def owner_sitting(found: Annotated[Seat, Depends(sitting)]) -> Seat:
@@ -108,8 +109,9 @@ def studies(request: Request, visitor: Owner) -> list[StudyOut]:
 @router.post("/studies", summary="Create a study", status_code=201)
 def create(request: Request, visitor: Owner, given: StudyIn) -> StudyDetail:
     """A new study over a space or a catalogue."""
-    study = server_of(request).create(StudyDefinition.of(given.model_dump()))
-    return _detail(Seat(study, visitor))
+    server = server_of(request)
+    study = server.create(StudyDefinition.of(given.model_dump()))
+    return _detail(Seat(study, visitor, server.scheduler.metrics))
 
 
 @router.get("/studies/{name}", summary="One study")
@@ -260,7 +262,7 @@ def raters(found: OwnerSitting) -> list[RaterOut]:
 def invite(found: OwnerSitting, given: RaterIn) -> TokenOut:
     """The token is shown only here."""
     token = found.study.add_rater(given.name)
-    return TokenOut(rater=given.name.strip(), token=token, path=f"/join/{token}")
+    return TokenOut(rater=given.name.strip(), token=token, path=at(f"/join/{token}"))
 
 
 @router.get("/studies/{name}/export", summary="The complete study")

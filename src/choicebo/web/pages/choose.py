@@ -19,7 +19,7 @@ from choicebo.serving.scheduler import BEFORE_THINKING
 from choicebo.space import Option
 from choicebo.study import AlreadyAnsweredError, Question, Standing, Study, StudyError, StudyNotFoundError
 from choicebo.web import pictures, server_sent_events
-from choicebo.web.addresses import study_path
+from choicebo.web.addresses import at, study_path
 from choicebo.web.context import (
     Form,
     Seat,
@@ -167,7 +167,7 @@ def coached(request: Request, sitting: Sitting, form: Form) -> Response:
     """Remember in this browser that its user knows how to choose."""
     response = see_other(study_path(sitting.study.name))
     secure = request.url.scheme == "https"
-    response.set_cookie(COACHED, "1", max_age=_YEAR, path="/", httponly=True, samesite="lax", secure=secure)
+    response.set_cookie(COACHED, "1", max_age=_YEAR, path=at("") or "/", httponly=True, samesite="lax", secure=secure)
     return response
 
 

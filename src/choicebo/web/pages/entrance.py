@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from choicebo.web.access import OWNER_COOKIE, NotAllowedError
-from choicebo.web.addresses import name_of, study_path
+from choicebo.web.addresses import at, name_of, study_path
 from choicebo.web.context import Form, access_of, render, see_other, server_of, text
 
 router = APIRouter()
@@ -18,7 +18,7 @@ def home(request: Request) -> Response:
     """The only study, or the list of them."""
     access_of(request).require_owner(request)
     studies = [info for info in server_of(request).list() if info.archived_at is None]
-    return see_other(study_path(studies[0].name) if len(studies) == 1 else "/studies")
+    return see_other(study_path(studies[0].name) if len(studies) == 1 else at("/studies"))
 
 
 @router.get("/enter")
@@ -43,7 +43,7 @@ def join(request: Request, token: str) -> Response:
         study = access.join(request, token)
     except NotAllowedError:
         told = "This link is not valid, or no longer: ask whoever sent it for a new one."
-        return render(request, "failure.html", status=401, code=401, message=told, back=("/", "To the start"))
+        return render(request, "failure.html", status=401, code=401, message=told, back=(at("/"), "To the start"))
     response = see_other(study_path(study))
     access.remember_rater(request, response, study, token)
     return response
@@ -52,7 +52,7 @@ def join(request: Request, token: str) -> Response:
 @router.post("/study/{name}/leave")
 def leave(request: Request, name: str, form: Form) -> Response:
     """Forget a rater's link in this browser."""
-    response = see_other("/")
+    response = see_other(at("/"))
     access_of(request).forget_rater(response, name_of(name))
     return response
 
@@ -60,13 +60,13 @@ def leave(request: Request, name: str, form: Form) -> Response:
 @router.post("/leave")
 def leave_owner(request: Request, form: Form) -> Response:
     """Forget the owner's token in this browser."""
-    response = see_other("/enter")
-    response.delete_cookie(OWNER_COOKIE, path="/", httponly=True, samesite="lax")
+    response = see_other(at("/enter"))
+    response.delete_cookie(OWNER_COOKIE, path=at("") or "/", httponly=True, samesite="lax")
     return response
 
 
 def _enter(request: Request, token: str, address: str) -> Response:
-    response = see_other(address)
+    response = see_other(at(address))
     try:
         access_of(request).enter(request, response, token)
     except NotAllowedError:

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from choicebo.errors import ChoiceboError, InvalidInputError
 from choicebo.presentation.templates import check_show
 from choicebo.study.definition import Show
-from choicebo.web.addresses import study_path
+from choicebo.web.addresses import at, study_path
 from choicebo.web.context import Form, OwnerSitting, Seat, render, see_other, server_of, text
 from choicebo.web.form_problems import FINE, FieldError, Problems, placed
 
@@ -62,7 +62,7 @@ def change(request: Request, sitting: OwnerSitting, form: Form) -> Response:
                     told = f"Type the name of the study, {study.name}, to delete it: nothing was deleted."
                     raise FieldError("confirm", told, empty=not typed["confirm"])
                 server.delete(study.name)
-                return see_other("/studies")
+                return see_other(at("/studies"))
         raise InvalidInputError("There is no such button: load the page again.")
     except InvalidInputError as error:
         problem = _at_field(error, text(form, "act"))

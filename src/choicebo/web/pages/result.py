@@ -20,7 +20,7 @@ from choicebo.presentation.colours import is_hue
 from choicebo.study import Point, Study, StudyNotFoundError, StudyResult
 from choicebo.study.transfer import TABLES
 from choicebo.web import pictures, server_sent_events, trying
-from choicebo.web.addresses import study_path
+from choicebo.web.addresses import at, study_path
 from choicebo.web.context import (
     Form,
     OwnerSitting,
@@ -110,6 +110,9 @@ def download(sitting: OwnerSitting, file: str, rater: str = "") -> Response:
     return _file(study, file, content, "text/csv; charset=utf-8")
 
 
+_STYLE_VERSION = hashlib.sha256(charts.STYLE.encode()).hexdigest()[:12]
+
+
 @router.get("/static/charts.css")
 def chart_style() -> Response:
     """The style of the charts, which the report has inside."""
@@ -118,10 +121,9 @@ def chart_style() -> Response:
     )
 
 
-@functools.cache
 def chart_style_address() -> str:
     """Its address, which changes with its content."""
-    return f"/static/charts.css?v={hashlib.sha256(charts.STYLE.encode()).hexdigest()[:12]}"
+    return at(f"/static/charts.css?v={_STYLE_VERSION}")
 
 
 async def _shown(request: Request, sitting: Seat, rater: str, template: str) -> Response:

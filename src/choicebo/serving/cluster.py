@@ -1,0 +1,220 @@
+"""The workers of a Dask scheduler compute: they need the package and nothing else, and no database."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from concurrent.futures import CancelledError, Future
+from importlib import metadata
+from typing import Any
+
+from choicebo.errors import ComputationLostError, InvalidInputError
+from choicebo.serving.computing import Computing
+from choicebo.serving.fair_queue import BESIDE, URGENT, Job
+from choicebo.serving.pool import Caps, load_numerics
+from choicebo.serving.waiting_room import stopping
+
+log = logging.getLogger("choicebo.serving")
+
+_CONNECT_SECONDS = 30
+"""For which a scheduler is waited for at first, and after it was lost before the connection is made anew."""
+_BEAT = 0.2
+_CENSUS_SECONDS = 2.0
+"""How long it is believed which workers there are."""
+_ATTEMPTS = 3
+
+
+class Cluster(Computing):
+    """The workers of a Dask scheduler, such as ``tcp://host:8786``. Threads share it, and so may several servers.
+
+    What a worker was at when it died is computed by another one; so is everything that was under way when the scheduler was
+    restarted. Workers with another version of choicebo are not used.
+
+    Args:
+        address: That of the scheduler.
+        caps: What one computation may take; memory is up to the workers (``dask worker --memory-limit``).
+        keeps_one_free: Whether one worker is kept for what is urgent, where there are several.
+
+    Raises:
+        InvalidInputError: No scheduler answers there, or all of its workers have another version of choicebo.
+    """
+
+    def __init__(self, address: str, caps: Caps = Caps(), *, keeps_one_free: bool = False) -> None:
+        super().__init__()
+        self.address, self.caps, self._keeps_one_free = address, caps, keeps_one_free
+        self._client = self._connected()
+        self._versions: dict[str, str] = {}
+        """Of each worker that was ever there, by address."""
+        self._threads: dict[str, int] = {}
+        """How many jobs each worker that can be used computes at once."""
+        self._counted = 0.0
+        self._under_way: dict[Job, tuple[Future[Any], float]] = {}
+        self._changed = threading.Condition()
+        self._count_workers()
+        if self.refusals and not self._threads:
+            self._client.close()
+            raise InvalidInputError(self.refusals[0])
+        threading.Thread(target=self._dispatch, name="choicebo-cluster", daemon=True).start()
+
+    @property
+    def slots(self) -> int:
+        """How many jobs are computed at the same time."""
+        return sum(self._threads.values())
+
+    @property
+    def workers(self) -> int:
+        """How many workers can be used."""
+        return len(self._threads)
+
+    @property
+    def refusals(self) -> list[str]:
+        """Why each of the other workers is not used, in sentences."""
+        return [
+            self._refusal(worker) for worker, version in sorted(self._versions.items()) if version != _own_version()
+        ]
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Leave the cluster; what is under way there ends."""
+        for job in self.queue.close():
+            job.future.set_exception(stopping())
+        with self._changed:
+            under_way = [future for future, _ in self._under_way.values()]
+        for future in under_way:
+            future.cancel()
+        self._client.close()
+
+    # ---- who computes
+
+    def _connected(self) -> Any:
+        try:
+            import distributed
+        except ImportError:
+            raise InvalidInputError("A cluster needs dask.distributed: pip install 'choicebo[dask]'.") from None
+        try:
+            return distributed.Client(self.address, timeout=_CONNECT_SECONDS, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise InvalidInputError(
+                f"No dask scheduler answers at {self.address!r} ({error}); start one with `dask scheduler` and give its address, "
+                "for example tcp://127.0.0.1:8786."
+            ) from None
+
+    def _count_workers(self) -> None:
+        """See who is there, and ask those who are new for their version."""
+        there: dict[str, int] = self._client.nthreads()
+        new = [worker for worker in there if worker not in self._versions]
+        if new:
+            # A function of the standard library: another choicebo might not know one of ours.
+            told = self._client.run(metadata.version, "choicebo", workers=new, on_error="return")
+            self._versions.update({worker: str(version) for worker, version in told.items()})
+            usable = [worker for worker in new if self._versions.get(worker) == _own_version()]
+            for worker in set(told) - set(usable):
+                log.warning("%s", self._refusal(worker))
+            if usable:
+                self._client.run(load_numerics, workers=usable, wait=False, on_error="ignore")
+        self._threads = {
+            worker: count for worker, count in there.items() if self._versions.get(worker) == _own_version()
+        }
+        self._counted = time.monotonic()
+
+    def _refusal(self, worker: str) -> str:
+        found = self._versions[worker]
+        has = f"choicebo {found}" if found[:1].isdigit() else "no choicebo"
+        return (
+            f"The worker {worker} has {has}, and choicebo {_own_version()} is needed: it is not used. Install the same version "
+            f"there: pip install 'choicebo[dask]=={_own_version()}'."
+        )
+
+    # ---- what is computed
+
+    def _dispatch(self) -> None:
+        """Hand out jobs while there are workers for them, and see what became of the others."""
+        while not self.queue.is_closed:
+            try:
+                self._step()
+            except Exception as error:  # the scheduler is away; it may come back
+                if self.queue.is_closed:
+                    return
+                log.warning("The cluster at %s cannot be reached at the moment: %r", self.address, error)
+                self._threads = {}
+                time.sleep(_CENSUS_SECONDS)
+                self._reconnect()
+
+    def _step(self) -> None:
+        if time.monotonic() - self._counted > _CENSUS_SECONDS:
+            if self._client.status != "running":
+                raise OSError(f"the connection is {self._client.status}")
+            self._count_workers()
+        now = time.monotonic()
+        with self._changed:
+            late = [future for future, began in self._under_way.values() if now - began > self.caps.seconds]
+            running, slow = len(self._under_way), sum(job.level > URGENT for job in self._under_way)
+        for future in late:
+            future.cancel()
+        slots = self.slots
+        free = slots - 1 if self._keeps_one_free and slots > 1 else slots
+        if running >= slots:
+            with self._changed:
+                self._changed.wait(_BEAT)
+            return
+        job = self.queue.take(most=URGENT if slow >= free else BESIDE, seconds=_BEAT)
+        if job is None or (not job.future.running() and not job.future.set_running_or_notify_cancel()):
+            return
+        only = list(self._threads) if len(self._threads) < len(self._versions) else None
+        try:
+            begun = self._client.get_executor(pure=False).submit(
+                job.fn, *job.args, **job.kwargs, priority=10 if job.level == URGENT else -job.level, workers=only
+            )
+        except Exception:
+            self.queue.put(job, first=True)
+            raise
+        with self._changed:
+            self._under_way[job] = begun, time.monotonic()
+        begun.add_done_callback(lambda found: self._done(job, found))
+
+    def _done(self, job: Job, found: Future[Any]) -> None:
+        with self._changed:
+            _, began = self._under_way.pop(job)
+            self._changed.notify_all()
+        self.queue.took(job, time.monotonic() - began)
+        try:
+            value = found.result()
+        except CancelledError:  # the scheduler was lost, or it took too long
+            self._lose(job, "hung" if time.monotonic() - began > self.caps.seconds else "scheduler")
+        except Exception as error:
+            if type(error).__name__ == "KilledWorker":
+                self._lose(job, "died")
+            else:
+                self._end(job, error)
+        else:
+            self._end(job, None, value)
+
+    def _lose(self, job: Job, why: str) -> None:
+        """Compute a job again that was lost, or tell who waits for it."""
+        if self.queue.is_closed:
+            job.future.set_exception(stopping())
+            return
+        self.counts[why] += 1
+        job.attempts += 1
+        if job.attempts < _ATTEMPTS and self.queue.put(job, first=True):
+            return
+        told = {"died": "died", "hung": f"took longer than {self.caps.seconds:g} s", "scheduler": "were lost"}[why]
+        self._end(
+            job,
+            ComputationLostError(f"The workers of the cluster that computed this {told}, again and again: look there."),
+        )
+
+    def _reconnect(self) -> None:
+        """A new connection where the old one has ended."""
+        if self._client.status in ("running", "connecting", "newly-connected"):
+            return
+        try:
+            self._client.close(timeout=1)
+            self._client = self._connected()
+            self._versions = {}
+        except Exception as error:
+            log.warning("%s", error)
+
+
+def _own_version() -> str:
+    return metadata.version("choicebo")

@@ -1,0 +1,38 @@
+"""What processes are asked to do in tests; a module that is loaded in a moment."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+
+def grow(mb: int, where: str) -> int:
+    """Take memory, the first time more than is allowed."""
+    if Path(where).exists():
+        return mb
+    Path(where).touch()
+    held = bytearray(mb << 20)
+    held[::4096] = bytes(len(held) // 4096)
+    time.sleep(60)
+    return 0
+
+
+def hang_once(where: str) -> str:
+    """Take for ever, the first time."""
+    if not Path(where).exists():
+        Path(where).touch()
+        time.sleep(600)
+    return "done"
+
+
+def fail() -> None:
+    raise ZeroDivisionError("of the work itself")
+
+
+def wait_for(pid: str, go: str) -> str:
+    """Tell which process this is, and wait until a file is there."""
+    Path(pid).write_text(str(os.getpid()))
+    while not Path(go).exists():
+        time.sleep(0.05)
+    return "done"
