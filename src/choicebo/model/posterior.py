@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,6 +27,9 @@ from choicebo.model.evaluate import Likelihood
 from choicebo.model.likelihood import is_number
 from choicebo.model.loo import Loo, leave_one_out
 from choicebo.space.values import as_flag, as_generator
+
+if TYPE_CHECKING:
+    from choicebo.space import Searchable
 
 Array = NDArray[np.float64]
 
@@ -225,6 +228,25 @@ class Posterior:
                 seed=seed,
                 report=Reporter(progress),
             )
+
+    def to_arviz(self, space: Searchable | None = None, *, objective_names: Sequence[str] | None = None) -> Any:
+        """The draws for ArviZ: ``az.summary``, ``az.plot_trace``, ``az.loo`` and ``az.compare`` take it.
+
+        See :func:`choicebo.interop.arviz.to_arviz`, which describes the groups.
+
+        Args:
+            space: What was asked about; gives options and inputs their names. None: they are numbered.
+            objective_names: One name for each hidden objective. None: "objective 1", "objective 2", and so on.
+
+        Returns:
+            A ``DataTree`` with ArviZ 1.0 or later, an ``InferenceData`` before.
+
+        Raises:
+            MissingExtraError: ArviZ is not installed.
+        """
+        from choicebo.interop.arviz import to_arviz
+
+        return to_arviz(self, space, objective_names=objective_names)
 
     def _points(self, X: ArrayLike) -> Array:
         points = numeric(X, "X", "(n, d)")
