@@ -9,6 +9,7 @@ from typing import SupportsIndex, TypeAlias
 from choicebo.choices.positions import indices
 from choicebo.errors import DataError
 from choicebo.formatting import as_given
+from choicebo.notebook_html import table
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -57,6 +58,11 @@ class Choice:
         """Indices of the options shown and not kept, in the order shown."""
         kept = set(self.kept)
         return tuple(option for option in self.shown if option not in kept)
+
+    def _repr_html_(self) -> str:
+        kept = [option in self.kept for option in self.shown]
+        rows = [[option, "kept" if is_kept else "rejected"] for option, is_kept in zip(self.shown, kept, strict=True)]
+        return table("Choice", ["option", "answer"], rows, marked=kept, total=len(rows))
 
 
 ChoiceLike: TypeAlias = Choice | tuple[Iterable[SupportsIndex], Iterable[SupportsIndex]]

@@ -26,6 +26,7 @@ from choicebo.model.engines.base import ModelSpec, ProgressCallback, Reporter, a
 from choicebo.model.evaluate import Likelihood
 from choicebo.model.likelihood import is_number
 from choicebo.model.loo import Loo, leave_one_out
+from choicebo.notebook_html import facts
 from choicebo.space.values import as_flag, as_generator
 
 if TYPE_CHECKING:
@@ -70,6 +71,20 @@ class Posterior:
         learned = f"{counted(self.data.n_choices, 'choice')} among {counted(len(self.options), 'option')}"
         draws = counted(self.whitened.shape[0] * self.whitened.shape[1], "draw")
         return f"Posterior(latent_dim={self.latent_dim}, {learned}, {draws}, engine={self.diagnostics.engine!r})"
+
+    def _repr_html_(self) -> str:
+        found = self.diagnostics
+        said = {
+            "hidden objectives": self.latent_dim,
+            "choices": self.data.n_choices,
+            "options": len(self.options),
+            "draws": self.whitened.shape[0] * self.whitened.shape[1],
+            "engine": found.engine,
+            "worst R-hat": found.r_hat,
+            "effective draws": float(found.effective_sample_size),
+            "log evidence": found.log_evidence,
+        }
+        return facts("Posterior", said, below=found.problems)
 
     @property
     def latent_dim(self) -> int:

@@ -30,9 +30,10 @@ from choicebo.study.tables import Base, LogRow, RaterRow, StudyRow
 
 if TYPE_CHECKING:
     from choicebo.choices import ChoiceData
+    from choicebo.interop.notebook import ChoiceWidget
     from choicebo.model.engines.base import ProgressCallback
     from choicebo.model.posterior import Posterior
-    from choicebo.optimizer import ChoiceOptimizer, ParetoOption
+    from choicebo.optimizer import ChoiceOptimizer, ParetoOption, ParetoOptions
     from choicebo.study.objective_names import ObjectiveName
     from choicebo.study.result import StudyResult
 
@@ -563,6 +564,23 @@ class Study:
             writer.append(*events)
             return tuple(writer.state.answer(event) for event in events)
 
+    def widget(self, rater: str | None = None, *, patience: float | None = None) -> ChoiceWidget:
+        """The rater's questions in a cell of a notebook, one after the other, with the pictures of the study.
+
+        Args:
+            rater: Who answers; None: the owner.
+            patience: Seconds to wait for the model; then a question is asked that needs none.
+
+        Returns:
+            A widget; the last expression of a cell shows it.
+
+        Raises:
+            MissingExtraError: anywidget is not installed (extra ``notebook``).
+        """
+        from choicebo.interop.notebook import ChoiceWidget, StudyLoop
+
+        return ChoiceWidget(StudyLoop(self, rater, patience))
+
     # ---- what happened
 
     @property
@@ -676,9 +694,9 @@ class Study:
 
     def pareto_set(
         self, threshold: float = 0.5, rater: str | None = None, *, progress: ProgressCallback | None = None
-    ) -> tuple[ParetoOption, ...]:
+    ) -> ParetoOptions:
         """The options seen so far that are probably beaten by no other, the most probable first."""
-        return tuple(self.optimizer(rater, fit=True, progress=progress).pareto_set(threshold))
+        return self.optimizer(rater, fit=True, progress=progress).pareto_set(threshold)
 
     def predict(
         self, options: Sequence[Any], rater: str | None = None, *, progress: ProgressCallback | None = None
