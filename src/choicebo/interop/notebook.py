@@ -87,7 +87,8 @@ class Loop(Protocol):
 class ChoiceWidget(anywidget.AnyWidget):  # type: ignore[misc]
     """Shows a question in a cell, stores the answer, and shows the next one.
 
-    ``optimizer.widget()`` and ``study.widget()`` make it. It works by keyboard as the page does: 1 to 9 mark an option, Enter keeps, S skips, U takes back, ? says why.
+    ``optimizer.widget()`` and ``study.widget()`` make it. It works by keyboard as the page does: 1 to 9 mark an option, Enter
+    keeps, S skips, U takes back, ? says why.
     """
 
     _esm = _HERE / "widget.js"

@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 import typer
 
-from choicebo.errors import InvalidInputError
+from choicebo.extras import needs
 from choicebo.presentation import output
 from choicebo.web.listening import DEFAULT_PORT, listen, port_of
 
@@ -109,13 +109,11 @@ def serve(
       choicebo serve palette.toml                       creates palette.db first
       choicebo serve bread.db --host 0.0.0.0 --token "$(openssl rand -hex 16)"
     """
-    try:
+    with needs("web", "The web app"):
         import uvicorn  # noqa: F401
 
         from choicebo.web.app import create_app
         from choicebo.web.server_settings import ServerSettings
-    except ImportError as error:
-        raise InvalidInputError(f"The web app needs {error.name!r}: pip install 'choicebo[web]'.") from None
     from choicebo.model import compiling
 
     settings = ServerSettings(study, host, port or 0, token, workers, share_result, images, patience, proxy)
