@@ -5,10 +5,14 @@ VENV ?= .venv
 WORKERS ?= 2
 BIN := $(VENV)/bin
 
+# Versions of all dependencies; `make CONSTRAINTS= ...` takes the newest that are allowed.
+CONSTRAINTS ?= constraints.txt
+INSTALL = $(BIN)/pip install --quiet $(if $(CONSTRAINTS),--constraint $(CONSTRAINTS))
+
 # Small matrices: BLAS threads of their own only stand in each other's way.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: run test test-slow check audit bench docs clean venv
+.PHONY: run test test-slow check audit bench docs dist constraints clean venv
 
 # The web app on a ready example study; its file stays, so that the next time it goes on.
 run: $(VENV)/.installed-web
@@ -21,7 +25,9 @@ test: $(VENV)/.installed-dev
 	$(BIN)/python -c 'from choicebo.model.compiling import prepare; prepare()'
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile
 
+# With a real notebook, which takes long to install and is needed nowhere else.
 test-slow: $(VENV)/.installed-dev
+	$(INSTALL) 'jupyterlab>=4.2'
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile -m slow
 
 check: $(VENV)/.installed-dev
@@ -41,11 +47,25 @@ audit: $(VENV)/.installed-dev
 	*) echo "The audit database could not be reached: the dependencies were not audited." ;; \
 	esac
 
-bench: $(VENV)/.installed-core
+bench: $(VENV)/.installed-cli
 	$(BIN)/choicebo bench
 
 docs: $(VENV)/.installed-docs
 	$(BIN)/mkdocs build --strict --site-dir site
+
+# Wheel and source archive, and whether the wheel works in an environment of its own with the core alone.
+dist: $(VENV)/.installed-dev
+	rm -rf dist
+	$(BIN)/python -m build
+	$(PYTHON) -m venv --clear build/clean
+	build/clean/bin/pip install --quiet dist/*.whl
+	build/clean/bin/python -I .github/smoke_test.py
+
+# uv (https://docs.astral.sh/uv) resolves for the oldest Python that is supported.
+constraints:
+	{ head -2 constraints.txt; uv pip compile pyproject.toml --quiet --upgrade --extra dev --extra docs \
+		--python-version 3.11 --no-annotate --no-header; } > constraints.new
+	mv constraints.new constraints.txt
 
 venv: $(VENV)/.installed-dev
 
@@ -57,18 +77,18 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 # Sources are installed in place, so that only a change of the dependencies asks for another installation.
-$(VENV)/.installed-core: pyproject.toml | $(BIN)/python
-	$(BIN)/pip install --quiet --editable .
+$(VENV)/.installed-cli: pyproject.toml $(CONSTRAINTS) | $(BIN)/python
+	$(INSTALL) --editable '.[cli]'
 	touch $@
 
-$(VENV)/.installed-web: pyproject.toml | $(BIN)/python
-	$(BIN)/pip install --quiet --editable '.[web]'
-	touch $@ $(VENV)/.installed-core
+$(VENV)/.installed-web: pyproject.toml $(CONSTRAINTS) | $(BIN)/python
+	$(INSTALL) --editable '.[web]'
+	touch $@ $(VENV)/.installed-cli
 
-$(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
-	$(BIN)/pip install --quiet --editable '.[dev]'
-	touch $@ $(VENV)/.installed-core $(VENV)/.installed-web
+$(VENV)/.installed-dev: pyproject.toml $(CONSTRAINTS) | $(BIN)/python
+	$(INSTALL) --editable '.[dev]'
+	touch $@ $(VENV)/.installed-cli $(VENV)/.installed-web
 
-$(VENV)/.installed-docs: pyproject.toml | $(BIN)/python
-	$(BIN)/pip install --quiet --editable '.[docs]'
-	touch $@ $(VENV)/.installed-core
+$(VENV)/.installed-docs: pyproject.toml $(CONSTRAINTS) | $(BIN)/python
+	$(INSTALL) --editable '.[docs]'
+	touch $@

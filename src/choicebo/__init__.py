@@ -35,6 +35,7 @@ _HOME = {
     "FitInterruptedError": "choicebo.errors",
     "InvalidInput": "choicebo.errors",
     "InvalidInputError": "choicebo.errors",
+    "MissingExtraError": "choicebo.errors",
     "NumericalError": "choicebo.errors",
     "SpaceError": "choicebo.errors",
 }
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
         FitInterruptedError,
         InvalidInput,
         InvalidInputError,
+        MissingExtraError,
         NumericalError,
         SpaceError,
     )

@@ -78,6 +78,13 @@ class FitInterruptedError(ChoiceboError):
     """A fit was stopped by its progress callback before it was complete."""
 
 
+class MissingExtraError(ChoiceboError, ImportError):
+    """A package that only some parts of choicebo need is not installed; the message has the command that installs it."""
+
+    def __init__(self, message: str, package: str) -> None:
+        super().__init__(message, name=package)
+
+
 class ConvergenceWarning(UserWarning):
     """The draws may not represent the posterior; the message names the remedy."""
 

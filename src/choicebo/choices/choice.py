@@ -10,6 +10,7 @@ from typing import SupportsIndex, TypeAlias
 from choicebo.choices.positions import indices
 from choicebo.errors import DataError
 from choicebo.formatting import as_given
+from choicebo.notebook_html import table
 
 _LEAST_WEIGHT, _MOST_WEIGHT = 1e-6, 1e9
 """The likelihood is evaluated in single precision: what lies beyond would vanish in it, or drown all other answers."""
@@ -70,6 +71,11 @@ class Choice:
         """Indices of the options shown and not kept, in the order shown."""
         kept = set(self.kept)
         return tuple(option for option in self.shown if option not in kept)
+
+    def _repr_html_(self) -> str:
+        kept = [option in self.kept for option in self.shown]
+        rows = [[option, "kept" if is_kept else "rejected"] for option, is_kept in zip(self.shown, kept, strict=True)]
+        return table("Choice", ["option", "answer"], rows, marked=kept, total=len(rows))
 
 
 ChoiceLike: TypeAlias = Choice | tuple[Iterable[SupportsIndex], Iterable[SupportsIndex]]

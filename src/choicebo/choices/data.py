@@ -15,6 +15,7 @@ from choicebo.choices import building, csv_table, files, frames, json_document, 
 from choicebo.choices.building import ReadChoices
 from choicebo.choices.choice import Choice, ChoiceLike
 from choicebo.choices.files import FileError
+from choicebo.choices.frame_table import columns_of
 from choicebo.choices.json_document import PlainChoices
 from choicebo.choices.options import Array, in_unit_cube, require_dim, stacked
 from choicebo.choices.positions import index, items, kept_positions
@@ -22,6 +23,8 @@ from choicebo.choices.problems import Problems
 from choicebo.choices.tables import Progress
 from choicebo.errors import DataError
 from choicebo.formatting import as_given
+from choicebo.frames import to_frame
+from choicebo.notebook_html import MOST_ROWS, table
 from choicebo.space import Catalogue, Space
 from choicebo.space.points import distinct
 
@@ -476,6 +479,28 @@ class ChoiceData:
         (Choice(shown=(0, 1), kept=(1,)),)
         """
         return cls._of(csv_table.read_csv(text))
+
+    def to_frame(self, library: str | None = None) -> Any:
+        """Return the data as a data frame, a row for each option shown, with the columns of :meth:`to_csv`.
+
+        Args:
+            library: ``"pandas"`` or ``"polars"``; None: whichever is in use or installed.
+
+        Raises:
+            MissingExtraError: Neither is installed.
+
+        >>> ChoiceData([[0.1], [0.7]], [((0, 1), (1,))]).to_frame()["kept"].tolist()
+        [False, True]
+        """
+        return to_frame(columns_of(self.to_csv()), library)
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [number, ", ".join(map(str, choice.shown)), ", ".join(map(str, choice.kept))]
+            for number, choice in enumerate(self.choices[:MOST_ROWS])
+        ]
+        caption = f"{self.n_choices:,} choices among {self.n_options:,} options with {self.dim} inputs"
+        return table(caption, ["choice", "shown", "kept"], rows, total=self.n_choices)
 
     def save(self, path: str | Path) -> None:
         """Write the data to a file, as JSON or CSV by the ending of its name.

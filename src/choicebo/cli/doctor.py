@@ -32,7 +32,16 @@ _NEEDED = (
     "alembic",
     "typer",
 )
-_EXTRAS = {"web": "fastapi", "postgres": "psycopg", "dask": "distributed", "botorch": "botorch"}
+_EXTRAS = {
+    "web": "fastapi",
+    "plots": "matplotlib",
+    "postgres": "psycopg",
+    "dask": "distributed",
+    "botorch": "botorch",
+    "arviz": "arviz",
+    "sklearn": "sklearn",
+    "notebook": "anywidget",
+}
 
 
 @dataclass(frozen=True)

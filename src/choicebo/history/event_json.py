@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from choicebo.choices import ChoiceData
 from choicebo.choices.positions import kept_positions
 from choicebo.errors import ChoiceboError, DataError
+from choicebo.extras import needs
 from choicebo.formatting import as_given
 from choicebo.history import steering
 from choicebo.history.events import Event, Kind, option_key
@@ -21,6 +21,9 @@ from choicebo.history.state import State
 from choicebo.history.steering import Steering
 from choicebo.space import Option, Searchable
 from choicebo.space.points import distinct
+
+with needs("study", "A saved loop"):
+    from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 # What each kind of event may be about.
 _ABOUT = {

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from choicebo.formatting import rounded
 from choicebo.history.steering import Steering
+from choicebo.notebook_html import options_table
 from choicebo.space import Option
 
 OWNER = "owner"
@@ -60,6 +61,13 @@ class Question:
     def __repr__(self) -> str:
         options = ", ".join(map(rounded, self.options))
         return f"Question({self.id}, {self.state}, {self.strategy!r}, options=[{options}])"
+
+    def _repr_html_(self) -> str:
+        kept = [self.kept is not None and at in self.kept for at in range(len(self.options))]
+        more = {"new": list(self.new)}
+        if self.kept is not None:
+            more["kept"] = kept
+        return options_table(f"Question {self.id}, {self.state}", self.options, more, marked=kept, below=[self.reason])
 
     @property
     def number(self) -> int:

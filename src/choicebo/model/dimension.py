@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from concurrent.futures import Executor, Future
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +18,13 @@ from numpy.typing import NDArray
 from choicebo.choices import ChoiceData
 from choicebo.errors import InvalidInputError
 from choicebo.formatting import as_given
+from choicebo.frames import to_frame
 from choicebo.model.covariance import Hyperparameters, HyperPrior
 from choicebo.model.engines.base import ProgressCallback, Reporter
 from choicebo.model.gp import ChoiceGP
 from choicebo.model.loo import Loo, summed
 from choicebo.model.posterior import Posterior
+from choicebo.notebook_html import table
 from choicebo.space.values import as_executor, as_generator
 
 Array = NDArray[np.float64]
@@ -78,6 +81,25 @@ class DimensionSelection:
                 f"{row.difference:>12.1f}{row.difference_se:>8.1f}{row.worst_khat:>13.2f}{row.refits:>8}{row.unreliable:>12}{row.seconds:>9.1f}"
             )
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        names = [field.name for field in dataclasses.fields(DimensionRow)]
+        rows = [[getattr(row, name) for name in names] for row in self.table]
+        best = [row.latent_dim == self.best for row in self.table]
+        headings = ["hidden objectives", *(name.replace("_", " ") for name in names[1:])]
+        return table(f"{self.best} hidden objectives predict best", headings, rows, marked=best)
+
+    def to_frame(self, library: str | None = None) -> Any:
+        """The table as a data frame, a row for each number of hidden objectives that was tried.
+
+        Args:
+            library: ``"pandas"`` or ``"polars"``; None: whichever is in use or installed.
+
+        Raises:
+            MissingExtraError: Neither is installed.
+        """
+        names = [field.name for field in dataclasses.fields(DimensionRow)]
+        return to_frame({name: [getattr(row, name) for row in self.table] for name in names}, library)
 
 
 def select_latent_dim(

@@ -258,7 +258,7 @@ class LatentDraws:
         """Draw number ``draw`` as a function of the point."""
         rng = np.random.default_rng(seed)
         dim = self.X.shape[1]
-        frequency = np.stack([_frequencies(self.kernel, features, dim, rng) for _ in range(self.latent_dim)])
+        frequency = np.stack([frequencies(self.kernel, features, dim, rng) for _ in range(self.latent_dim)])
         frequency /= self.lengthscales[:, None]
         phase = rng.uniform(0.0, 2.0 * math.pi, (self.latent_dim, features))
         amplitude = math.sqrt((1.0 - self.nugget) * 2.0 / features) * rng.standard_normal((self.latent_dim, features))
@@ -360,7 +360,7 @@ def _spread_deviates(n_e: int, draws: int, seed: int) -> Array:
     return np.stack([rng.permutation(even) for _ in range(n_e)])
 
 
-def _frequencies(kernel: str | Kernel, features: int, dim: int, rng: np.random.Generator) -> Array:
+def frequencies(kernel: str | Kernel, features: int, dim: int, rng: np.random.Generator) -> Array:
     """Draws (features, dim) from the kernel's spectral density at length-scales of one."""
     normal = rng.standard_normal((features, dim))
     freedom = kernel_named(kernel).freedom

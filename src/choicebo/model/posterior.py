@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,7 +28,11 @@ from choicebo.model.evaluate import Likelihood
 from choicebo.model.likelihood import is_number
 from choicebo.model.loo import Loo, leave_one_out
 from choicebo.model.own_parts import OwnParts
+from choicebo.notebook_html import facts
 from choicebo.space.values import as_executor, as_flag, as_generator
+
+if TYPE_CHECKING:
+    from choicebo.space import Searchable
 
 Array = NDArray[np.float64]
 
@@ -76,6 +80,20 @@ class Posterior:
         learned = f"{counted(self.data.n_choices, 'choice')} among {counted(len(self.options), 'option')}"
         draws = counted(self.whitened.shape[0] * self.whitened.shape[1], "draw")
         return f"Posterior(latent_dim={self.latent_dim}, {learned}, {draws}, engine={self.diagnostics.engine!r})"
+
+    def _repr_html_(self) -> str:
+        found = self.diagnostics
+        said = {
+            "hidden objectives": self.latent_dim,
+            "choices": self.data.n_choices,
+            "options": len(self.options),
+            "draws": self.whitened.shape[0] * self.whitened.shape[1],
+            "engine": found.engine,
+            "worst R-hat": found.r_hat,
+            "effective draws": float(found.effective_sample_size),
+            "log evidence": found.log_evidence,
+        }
+        return facts("Posterior", said, below=found.problems)
 
     @property
     def latent_dim(self) -> int:
@@ -302,6 +320,25 @@ class Posterior:
                 weights=weights if (weights != 1.0).any() else None,
                 executor=executor,
             )
+
+    def to_arviz(self, space: Searchable | None = None, *, objective_names: Sequence[str] | None = None) -> Any:
+        """The draws for ArviZ: ``az.summary``, ``az.plot_trace``, ``az.loo`` and ``az.compare`` take it.
+
+        See :func:`choicebo.interop.arviz.to_arviz`, which describes the groups.
+
+        Args:
+            space: What was asked about; gives options and inputs their names. None: they are numbered.
+            objective_names: One name for each hidden objective. None: "objective 1", "objective 2", and so on.
+
+        Returns:
+            A ``DataTree`` with ArviZ 1.0 or later, an ``InferenceData`` before.
+
+        Raises:
+            MissingExtraError: ArviZ is not installed.
+        """
+        from choicebo.interop.arviz import to_arviz
+
+        return to_arviz(self, space, objective_names=objective_names)
 
     def _points(self, X: ArrayLike) -> Array:
         points = numeric(X, "X", "(n, d)")

@@ -6,7 +6,7 @@ package would wait for each other.
 
 from choicebo.history import Question
 from choicebo.optimizer.computations import Computations
-from choicebo.optimizer.optimizer import ChoiceOptimizer, ParetoOption
+from choicebo.optimizer.optimizer import ChoiceOptimizer, ParetoOption, ParetoOptions
 from choicebo.optimizer.patience import Patience
 from choicebo.optimizer.settings import Settings
 from choicebo.optimizer.situation import Situation
@@ -16,6 +16,7 @@ __all__ = [
     "ChoiceOptimizer",
     "Computations",
     "ParetoOption",
+    "ParetoOptions",
     "Patience",
     "Question",
     "Settings",

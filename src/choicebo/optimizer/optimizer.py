@@ -13,12 +13,14 @@ import numpy as np
 from choicebo.choices import ChoiceData
 from choicebo.choices.positions import items
 from choicebo.errors import AlreadyAnsweredError, InvalidInputError
-from choicebo.formatting import as_given, counted, rounded
+from choicebo.formatting import as_given, counted, percent, rounded
+from choicebo.frames import of_options, to_frame
 from choicebo.history import Event, Look, Question, State, Steering, rules, steering
 from choicebo.history.question import OWNER
 from choicebo.model.engines.base import ProgressCallback
 from choicebo.model.likelihood import is_number
 from choicebo.model.posterior import Posterior
+from choicebo.notebook_html import options_table
 from choicebo.optimizer import record
 from choicebo.optimizer.computations import Computations
 from choicebo.optimizer.patience import Patience
@@ -31,6 +33,7 @@ from choicebo.space.values import as_executor, as_flag
 
 if TYPE_CHECKING:
     from choicebo.acquisition import Acquisition
+    from choicebo.interop.notebook import ChoiceWidget
     from choicebo.model.covariance import Kernel
     from choicebo.model.engines import Engine
 
@@ -43,6 +46,35 @@ class ParetoOption(NamedTuple):
 
     def __repr__(self) -> str:
         return f"ParetoOption({rounded(self.option)}, probability={rounded(self.probability)})"
+
+    def _repr_html_(self) -> str:
+        return ParetoOptions([self])._repr_html_()
+
+
+class ParetoOptions(tuple[ParetoOption, ...]):
+    """Options with their probabilities, the most probable first."""
+
+    __slots__ = ()
+
+    def to_frame(self, library: str | None = None) -> Any:
+        """A data frame with an option in each row, and its ``probability``.
+
+        Args:
+            library: ``"pandas"`` or ``"polars"``; None: whichever is in use or installed.
+
+        Raises:
+            MissingExtraError: Neither is installed.
+
+        >>> ParetoOptions([ParetoOption({"minutes": 12}, 0.9)]).to_frame()["probability"].tolist()
+        [0.9]
+        """
+        columns = of_options([each.option for each in self], probability=[each.probability for each in self])
+        return to_frame(columns, library)
+
+    def _repr_html_(self) -> str:
+        chances = {"probability": [percent(each.probability) for each in self]}
+        caption = f"{counted(len(self), 'option')} that no other beats, with the probability of that"
+        return options_table(caption, [each.option for each in self], chances)
 
 
 class ChoiceOptimizer:
@@ -300,7 +332,7 @@ class ChoiceOptimizer:
         """The model of all answers if it was fitted already. Never computes."""
         return self._computations.known(self.situation)
 
-    def pareto_set(self, threshold: float = 0.5, *, progress: ProgressCallback | None = None) -> list[ParetoOption]:
+    def pareto_set(self, threshold: float = 0.5, *, progress: ProgressCallback | None = None) -> ParetoOptions:
         """The options seen so far that are probably beaten by no other, the most probable first.
 
         Empty only before the first answer.
@@ -309,12 +341,12 @@ class ChoiceOptimizer:
             raise InvalidInputError(f"threshold is {as_given(threshold)}; give a probability from 0 to 1")
         posterior = self.posterior(progress=progress)
         if posterior is None:
-            return []
+            return ParetoOptions()
         probability = posterior.pareto_probability(posterior.options)
         order = np.argsort(-probability, kind="stable")
         best = [row for row in order if probability[row] >= min(threshold, probability.max())]
         options = self.space.decode(posterior.options[best])
-        return [ParetoOption(o, float(p)) for o, p in zip(options, probability[best], strict=True)]
+        return ParetoOptions(ParetoOption(o, float(p)) for o, p in zip(options, probability[best], strict=True))
 
     def predict(self, options: Sequence[Any], *, progress: ProgressCallback | None = None) -> list[ParetoOption]:
         """How probable it is that none of the options seen so far beats each of these, which need not have been shown.
@@ -335,6 +367,23 @@ class ChoiceOptimizer:
         posterior = self.posterior(progress=progress)
         found = None if posterior is None else best_unseen(posterior, self.space, self.situation.seen)
         return None if found is None else ParetoOption(self.space.decode(found[0][None])[0], found[1])
+
+    def widget(self, *, question: str | None = None, patience: float | None = None) -> ChoiceWidget:
+        """The questions in a cell of a notebook, one after the other, answered by mouse or keyboard.
+
+        Args:
+            question: What the person is asked, in words; None: "Which of these would you keep?".
+            patience: Seconds to wait for the model, as in :meth:`ask`.
+
+        Returns:
+            A widget; the last expression of a cell shows it.
+
+        Raises:
+            MissingExtraError: anywidget is not installed (extra ``notebook``).
+        """
+        from choicebo.interop.notebook import ChoiceWidget, OptimizerLoop
+
+        return ChoiceWidget(OptimizerLoop(self, question, patience))
 
     # ---- saved and restored
 

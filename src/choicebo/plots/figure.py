@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from choicebo.errors import InvalidInputError
+from choicebo.extras import needs
 from choicebo.formatting import as_given, printable
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 
 def new_figure(rows: int = 1, columns: int = 1, size: tuple[float, float] = (7.0, 4.0)) -> tuple[Figure, list[Axes]]:
     """An empty figure and its axes, row by row; ``size`` in inches."""
-    from matplotlib.figure import Figure
+    with needs("plots", "A picture"):
+        from matplotlib.figure import Figure
 
     figure = Figure(figsize=size, dpi=150, layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False).ravel().tolist()

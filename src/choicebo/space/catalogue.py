@@ -14,6 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from choicebo.errors import SpaceError
 from choicebo.formatting import as_given
+from choicebo.frames import of_options, to_frame
+from choicebo.notebook_html import MOST_ROWS, table
 from choicebo.space import roles, sampling
 from choicebo.space.features import choose_features
 from choicebo.space.points import as_cube, point_keys
@@ -96,6 +98,28 @@ class Catalogue:
     def __repr__(self) -> str:
         rows = f"{len(self)} row{'s' if len(self) > 1 else ''}"
         return f"Catalogue({rows}, key={self.key!r}, features: {', '.join(self._used)})"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [row[self.key], *(row[name] for name in self.names if name != self.key)] for row in self.rows[:MOST_ROWS]
+        ]
+        headings = [self.key, *(name for name in self.names if name != self.key)]
+        below = [f"Features: {', '.join(self._used)}"]
+        return table(f"Catalogue of {len(self):,}", headings, rows, total=len(self), below=below)
+
+    def to_frame(self, library: str | None = None) -> Any:
+        """The rows as a data frame, which ``Catalogue`` reads back.
+
+        Args:
+            library: ``"pandas"`` or ``"polars"``; None: whichever is in use or installed.
+
+        Raises:
+            MissingExtraError: Neither is installed.
+
+        >>> Catalogue([{"sku": "A", "price": 2}, {"sku": "B", "price": 3}]).to_frame()["price"].tolist()
+        [2, 3]
+        """
+        return to_frame(of_options(self.rows), library)
 
     @cached_property
     def keys(self) -> tuple[Key, ...]:

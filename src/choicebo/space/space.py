@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from choicebo.errors import SpaceError
-from choicebo.formatting import as_given
+from choicebo.formatting import as_given, value_text
+from choicebo.notebook_html import table
 from choicebo.space import sampling
 from choicebo.space.constraints import Constraint, nothing_feasible
 from choicebo.space.parameters import Fixed, Parameter, size, split
@@ -83,6 +84,13 @@ class Space:
         count = len(self.constraints)
         rules = f"; {count} constraint{'s' if count > 1 else ''}" if count else ""
         return f"Space({', '.join(self.names)}{rules})"
+
+    def _repr_html_(self) -> str:
+        free = [[each.name, each.kind, _range(each), getattr(each, "unit", "")] for each in self.parameters]
+        held = [[each.name, "fixed", each.value, ""] for each in self.fixed]
+        rules = [f"Constraint: {rule.text}" for rule in self.constraints]
+        rows = [*free, *held]
+        return table("Space", ["name", "kind", "values", "unit"], rows, total=len(rows), below=rules)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -350,3 +358,13 @@ class Space:
             given = as_value(option.get(held.name, held.value), repr(held.name))
             if given != held.value or isinstance(given, bool) != isinstance(held.value, bool):
                 raise SpaceError(f"{held.name!r} is {as_given(given)}: it is fixed at {held.value!r}.")
+
+
+def _range(parameter: Parameter) -> str:
+    """The values of a parameter, in words."""
+    if not hasattr(parameter, "low"):
+        return ", ".join(value_text(value) for value in getattr(parameter, "values", ()))
+    step = getattr(parameter, "step", None)
+    words = f"{value_text(parameter.low)} to {value_text(getattr(parameter, 'high', None))}"
+    words += f", in steps of {value_text(step)}" if step is not None else ""
+    return f"{words}, on a log scale" if getattr(parameter, "log", False) else words

@@ -1,5 +1,13 @@
 """The loop, stored: a study in a database, for weeks and for several people."""
 
+from choicebo.extras import needs
+
+# First of all, so that who lacks one of them is told which extra brings them.
+with needs("study", "A study"):
+    import pydantic  # noqa: F401
+    import sqlalchemy  # noqa: F401
+    import tomli_w  # noqa: F401
+
 from choicebo.errors import (
     AlreadyAnsweredError,
     BusyError,

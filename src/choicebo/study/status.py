@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from choicebo.frames import to_frame
 from choicebo.history import Answer, Question
 from choicebo.space import Option
 from choicebo.study.records import Rater
@@ -83,6 +84,23 @@ class Status:
         found["pareto_set"] = [{"option": o.option, "probability": o.probability} for o in self.pareto_set]
         return found
 
+    def to_frame(self, library: str | None = None) -> Any:
+        """A data frame with one row, so that those of several studies can stand below each other.
+
+        Args:
+            library: ``"pandas"`` or ``"polars"``; None: whichever is in use or installed.
+
+        Raises:
+            MissingExtraError: Neither is installed.
+        """
+        names = ("name", "question", "answers", "skips", "retracted", "open_questions", "options_shown", "latent_dim")
+        columns: dict[str, list[Any]] = {name: [getattr(self, name)] for name in names}
+        columns["raters"] = [len(self.raters)]
+        columns["best_options"] = [len(self.pareto_set)]
+        columns["surprising"] = [len(self.surprising)]
+        columns["advice"] = [None if self.advice is None else self.advice.sentence]
+        return to_frame(columns, library)
+
 
 def describe(study: Study, rater: str | None, fitted: ChoiceOptimizer | None) -> Status:
     """The status of a study, with what its model says if one is given."""
@@ -110,7 +128,7 @@ def describe(study: Study, rater: str | None, fitted: ChoiceOptimizer | None) ->
         objectives=tuple(each.sentence for each in _objectives(study, posterior)),
         diagnostics=posterior.diagnostics.problems,
         trust=posterior.diagnostics.sentence,
-        pareto_set=tuple(fitted.pareto_set()),
+        pareto_set=fitted.pareto_set(),
         advice=advise(study, posterior, questions, rater),
         surprising=_surprising(posterior, [act for act in past if act.counts]),
     )

@@ -32,9 +32,10 @@ if TYPE_CHECKING:
     from choicebo.choices import ChoiceData
     from choicebo.choices.building import ReadChoices
     from choicebo.choices.tables import Progress
+    from choicebo.interop.notebook import ChoiceWidget
     from choicebo.model.engines.base import ProgressCallback
     from choicebo.model.posterior import Posterior
-    from choicebo.optimizer import ChoiceOptimizer, ParetoOption
+    from choicebo.optimizer import ChoiceOptimizer, ParetoOption, ParetoOptions
     from choicebo.study.objective_names import ObjectiveName
     from choicebo.study.result import StudyResult
 
@@ -604,6 +605,23 @@ class Study:
             events = rules.additions(writer.state, choices, name, now())
             return writer.extend(events, lambda count: progress and progress("storing", count / total))
 
+    def widget(self, rater: str | None = None, *, patience: float | None = None) -> ChoiceWidget:
+        """The rater's questions in a cell of a notebook, one after the other, with the pictures of the study.
+
+        Args:
+            rater: Who answers; None: the owner.
+            patience: Seconds to wait for the model; then a question is asked that needs none.
+
+        Returns:
+            A widget; the last expression of a cell shows it.
+
+        Raises:
+            MissingExtraError: anywidget is not installed (extra ``notebook``).
+        """
+        from choicebo.interop.notebook import ChoiceWidget, StudyLoop
+
+        return ChoiceWidget(StudyLoop(self, rater, patience))
+
     # ---- what happened
 
     @property
@@ -717,9 +735,9 @@ class Study:
 
     def pareto_set(
         self, threshold: float = 0.5, rater: str | None = None, *, progress: ProgressCallback | None = None
-    ) -> tuple[ParetoOption, ...]:
+    ) -> ParetoOptions:
         """The options seen so far that are probably beaten by no other, the most probable first."""
-        return tuple(self.optimizer(rater, fit=True, progress=progress).pareto_set(threshold))
+        return self.optimizer(rater, fit=True, progress=progress).pareto_set(threshold)
 
     def predict(
         self, options: Sequence[Any], rater: str | None = None, *, progress: ProgressCallback | None = None

@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 import typer
 
-from choicebo.errors import InvalidInputError
+from choicebo.extras import needs
 from choicebo.presentation import output
 from choicebo.web.listening import DEFAULT_PORT, listen, port_of
 
@@ -150,14 +150,12 @@ def serve(
       choicebo serve palette.toml                       creates palette.db first
       choicebo serve bread.db --host 0.0.0.0 --token "$(openssl rand -hex 16)"
     """
-    try:
+    with needs("web", "The web app"):
         import uvicorn  # noqa: F401
 
         from choicebo.web import server_log
         from choicebo.web.app import create_app
         from choicebo.web.server_settings import ServerSettings
-    except ImportError as error:
-        raise InvalidInputError(f"The web app needs {error.name!r}: pip install 'choicebo[web]'.") from None
     from choicebo.model import compiling
 
     settings = ServerSettings(

@@ -1,0 +1,270 @@
+"""A widget for notebooks: the questions of an optimiser or a study, answered in a cell."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from choicebo.errors import AlreadyAnsweredError, ChoiceboError, InvalidInputError
+from choicebo.extras import needs
+from choicebo.history import OWNER
+from choicebo.model import compiling
+from choicebo.presentation.card_html import failure_html, question_html
+from choicebo.presentation.cards import Picture, card_of, compare
+from choicebo.space import Catalogue, Option, Space
+
+with needs("notebook", "widget()"):
+    import anywidget
+    import traitlets
+
+if TYPE_CHECKING:
+    from choicebo.history import Question
+    from choicebo.optimizer import ChoiceOptimizer
+    from choicebo.study import Study
+
+log = logging.getLogger(__name__)
+
+_HERE = Path(__file__).parent
+_QUESTION = "Which of these would you keep?"
+_ACTS = ("keep", "none", "skip", "undo", "again")
+_UNDONE = "Taken back. You can answer this one again."
+_ANSWERED = "That question was answered already, perhaps in another cell. That answer stands; here is what is next."
+_EMPTY = "Nothing is marked yet: mark every one that no other beats, or skip."
+
+
+class Loop(Protocol):
+    """What asks the questions."""
+
+    @property
+    def space(self) -> Space | Catalogue:
+        """What can be offered."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """What the person is asked, in words."""
+        ...
+
+    @property
+    def baseline(self) -> Option | None:
+        """What the person has today."""
+        ...
+
+    @property
+    def picture(self) -> Picture | None:
+        """Where the pictures of options come from."""
+        ...
+
+    @property
+    def n_answers(self) -> int:
+        """How many answers there are."""
+        ...
+
+    @property
+    def can_undo(self) -> bool:
+        """Whether there is something to take back."""
+        ...
+
+    def ask(self) -> Question:
+        """The open question, or a new one."""
+        ...
+
+    def tell(self, question: Question, kept: Sequence[int], seconds: float | None) -> None:
+        """The answer."""
+        ...
+
+    def skip(self, question: Question) -> None:
+        """Leave it unanswered."""
+        ...
+
+    def undo(self) -> tuple[int, ...]:
+        """Take back the latest answer or skip; what had been kept."""
+        ...
+
+
+class ChoiceWidget(anywidget.AnyWidget):  # type: ignore[misc]
+    """Shows a question in a cell, stores the answer, and shows the next one.
+
+    ``optimizer.widget()`` and ``study.widget()`` make it. It works by keyboard as the page does: 1 to 9 mark an option, Enter
+    keeps, S skips, U takes back, ? says why.
+    """
+
+    _esm = _HERE / "widget.js"
+    _css = _HERE / "widget.css"
+    html = traitlets.Unicode("").tag(sync=True)
+    thinking = traitlets.Bool(False).tag(sync=True)
+    turn = traitlets.Int(0).tag(sync=True)
+    """Changes with every reply, so that the cell knows that it has one."""
+
+    def __init__(self, loop: Loop) -> None:
+        super().__init__()
+        self._loop = loop
+        self._question: Question | None = None
+        self.on_msg(self._received)
+        compiling.start()  # the first questions need no model, so that nobody waits for it
+        self._next()
+
+    @property
+    def question(self) -> Question | None:
+        """The question that is shown."""
+        return self._question
+
+    def _received(self, _: object, content: Any, __: object) -> None:
+        """Something that the person did in the cell. It comes from a browser, so that nothing of it is taken for granted."""
+        act = content.get("act") if isinstance(content, dict) else None
+        if act not in _ACTS:
+            return
+        self.thinking = True
+        try:
+            self._do(act, content)
+        except Exception as error:  # a cell that does not answer any more would be worse than any message
+            if not isinstance(error, ChoiceboError):
+                log.exception("The widget could not %s.", act)
+            self._reply(failure_html(f"{error or type(error).__name__}"))
+
+    def _do(self, act: str, content: dict[str, Any]) -> None:
+        if act == "again":
+            return self._next()
+        if act == "undo":
+            return self._undo()
+        question = self._question
+        if question is None or content.get("question") != question.id:
+            return self._next()  # it was sent twice
+        try:
+            if act == "skip":
+                self._loop.skip(question)
+            else:
+                kept = _positions(content.get("kept")) if act == "keep" else []
+                if act == "keep" and not kept:
+                    return self._show(question, notice=_EMPTY)
+                if act == "none" and self._loop.baseline is None:
+                    raise InvalidInputError("There is nothing to compare with: mark at least one, or skip.")
+                self._loop.tell(question, kept, _seconds(content.get("seconds")))
+        except AlreadyAnsweredError:
+            return self._next(_ANSWERED)
+        return self._next()
+
+    def _undo(self) -> None:
+        kept = self._loop.undo() if self._loop.can_undo else ()
+        self._next(_UNDONE, kept)
+
+    def _next(self, notice: str = "", kept: Sequence[int] = ()) -> None:
+        self._show(self._loop.ask(), notice, kept)
+
+    def _show(self, question: Question, notice: str = "", kept: Sequence[int] = ()) -> None:
+        loop = self._loop
+        self._question = question
+        self._reply(
+            question_html(
+                compare(loop.space, question.options, question.new, loop.picture),
+                question.id,
+                question=loop.text,
+                kept=kept,
+                notice=notice,
+                why=[question.reason],
+                baseline=None if loop.baseline is None else card_of(loop.space, loop.baseline, loop.picture),
+                answers=loop.n_answers,
+                can_undo=loop.can_undo,
+            )
+        )
+
+    def _reply(self, html: str) -> None:
+        with self.hold_sync():
+            self.html, self.thinking, self.turn = html, False, self.turn + 1
+
+
+class OptimizerLoop:
+    """The questions of an optimiser."""
+
+    picture: Picture | None = None
+
+    def __init__(self, optimizer: ChoiceOptimizer, text: str | None = None, patience: float | None = None) -> None:
+        if not isinstance(optimizer.space, (Space, Catalogue)):
+            raise InvalidInputError("The widget shows options of a Space or a Catalogue.")
+        self.space, self.text = optimizer.space, text or _QUESTION
+        self._optimizer, self._patience = optimizer, patience
+        self.baseline = optimizer.settings.baseline
+        self._kept: dict[int, tuple[int, ...]] = {}
+
+    @property
+    def n_answers(self) -> int:
+        """How many answers there are."""
+        return self._optimizer.n_answers
+
+    def ask(self) -> Question:
+        """The earliest open question, or a new one."""
+        return next(iter(self._optimizer.open_queries), None) or self._optimizer.ask(patience=self._patience)
+
+    def tell(self, question: Question, kept: Sequence[int], seconds: float | None) -> None:
+        """The answer."""
+        self._optimizer.tell(question, kept)
+        self._kept[question.id] = tuple(kept)
+
+    def skip(self, question: Question) -> None:
+        """Leave it unanswered."""
+        self._optimizer.skip(question)
+
+    def undo(self) -> tuple[int, ...]:
+        """Take back the latest act; what had been kept, if it was an answer given here."""
+        self._optimizer.undo()
+        return self._kept.pop(self.ask().id, ())
+
+    @property
+    def can_undo(self) -> bool:
+        """Whether there is something to take back."""
+        return any(event.is_act for event in self._optimizer.situation.events)
+
+
+class StudyLoop:
+    """The questions of a study to one of its raters."""
+
+    def __init__(self, study: Study, rater: str | None = None, patience: float | None = None) -> None:
+        from choicebo.presentation.images import inline_picture
+
+        self.space, self.baseline = study.space, study.baseline
+        self._study, self._rater, self._patience = study, rater, patience
+        shows_pictures = study.show.kind in ("svg", "image")
+        self.picture = (lambda option: inline_picture(study, option)) if shows_pictures else None
+
+    @property
+    def text(self) -> str:
+        """What the person is asked, in words."""
+        return self._study.question
+
+    @property
+    def n_answers(self) -> int:
+        """How many answers there are, of everybody."""
+        return self._study.n_answers
+
+    def ask(self) -> Question:
+        """The rater's open question, or a new one."""
+        return self._study.ask(self._rater, stand_in=self._patience is not None, patience=self._patience)
+
+    def tell(self, question: Question, kept: Sequence[int], seconds: float | None) -> None:
+        """Store the answer."""
+        self._study.tell(question, kept, rater=self._rater, seconds=seconds)
+
+    def skip(self, question: Question) -> None:
+        """Leave it unanswered."""
+        self._study.skip(question, rater=self._rater)
+
+    def undo(self) -> tuple[int, ...]:
+        """Take back the rater's latest act; what had been kept."""
+        return self._study.undo(rater=self._rater)[0].kept
+
+    @property
+    def can_undo(self) -> bool:
+        """Whether there is something to take back."""
+        return self._study.count_latest(self._rater or OWNER) > 0
+
+
+def _positions(given: Any) -> list[int]:
+    if not isinstance(given, list) or not all(type(each) is int for each in given):
+        raise InvalidInputError("The cell sent something that is no list of positions.")
+    return given
+
+
+def _seconds(given: Any) -> float | None:
+    return float(given) if isinstance(given, (int, float)) and 0 <= given < 1e6 else None
