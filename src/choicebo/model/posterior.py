@@ -156,7 +156,7 @@ class Posterior:
     def nbytes(self) -> int:
         """Bytes of memory, about, once something was asked of it: its draws twice, and the factors of its options."""
         own = 0 if self.own is None else self.own.mean.nbytes + self.own.spread.nbytes
-        return 2 * self.whitened.nbytes + 8 * self.latent_dim * self.whitened.shape[3] ** 2 + own
+        return int(2 * self.whitened.nbytes + 8 * self.latent_dim * self.whitened.shape[3] ** 2 + own)
 
     def sketch(self, draws: int, options: int) -> Posterior:
         """A smaller posterior for questions that must not take long: at most so many draws, as one chain, at so many options.
