@@ -32,7 +32,7 @@ from choicebo.model.covariance import (
     safe_cholesky,
     squared_differences,
 )
-from choicebo.model.draws import _frequencies
+from choicebo.model.draws import frequencies
 from choicebo.pareto import non_dominated
 
 SMOOTHNESS = {"matern12": 0.5, "matern32": 1.5, "matern52": 2.5}
@@ -90,7 +90,7 @@ def test_the_slope_is_the_derivative_by_the_distance_over_the_distance(kernel):
 def test_the_freedom_is_that_of_the_spectral_density(kernel, dim):
     """The mean cosine over the spectral density is the covariance (Bochner)."""
     rng = np.random.default_rng(0)
-    frequency = _frequencies(kernel, 200_000, dim, rng)
+    frequency = frequencies(kernel, 200_000, dim, rng)
     for r in (0.3, 1.0, 2.5):
         direction = rng.normal(size=dim)
         phase = frequency @ (r * direction / np.linalg.norm(direction))
