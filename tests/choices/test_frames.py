@@ -112,6 +112,21 @@ def test_gaps_and_strange_types_of_pandas_are_understood() -> None:
     assert plain(data) == [((0, 1), (0,)), ((0, 1), (1,))]
 
 
+def test_rows_of_an_answer_need_not_stand_together() -> None:
+    text = "choice,kept,price\nb,1,0.1\na,0,0.2\nb,0,0.3\na,1,0.1\n"
+    data = ChoiceData.from_frame(text)
+    assert said(data) == [({0.1, 0.3}, {0.1}), ({0.2, 0.1}, {0.1})]
+    own = "choice,option,kept,x0\n5,0,1,0.1\n2,1,0,0.2\n5,2,0,0.3\n2,0,1,0.1\n"
+    assert plain(ChoiceData.from_csv(own)) == [((1, 0), (0,)), ((0, 2), (0,))]
+
+
+def test_a_key_that_became_a_float_is_the_whole_number_that_it_was() -> None:
+    answers = pd.DataFrame({"option1": [1, 2], "option2": [2, 3], "option3": [3.0, None], "best": [3.0, 2.0]})
+    options = pd.DataFrame({"option": [1, 2, 3], "price": [0.1, 0.2, 0.3]})
+    data = ChoiceData.from_frame(answers, "best", options=options)
+    assert plain(data) == [((0, 1, 2), (2,)), ((1, 2), (1,))]
+
+
 def test_a_table_from_a_spreadsheet_may_have_semicolons_and_decimal_commas(tmp_path: Path) -> None:
     path = tmp_path / "sheet.csv"
     path.write_bytes("\ufeffchoice;kept;price\r\na;yes;0,25\r\na;no;0,5\r\n".encode())

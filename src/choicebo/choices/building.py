@@ -18,7 +18,7 @@ from choicebo.space import Option
 Integers = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-_LISTS, _INTEGERS, _BEYOND = {tuple, list, range}, {int}, 2**63
+_LISTS, _INTEGERS = {tuple, list, range}, {int}
 
 
 class Flat(NamedTuple):
@@ -92,7 +92,7 @@ def quick_choice(shown: Any, kept: Any) -> Choice | None:
         return None
     there, chosen = set(shown), set(kept)
     valid = 2 <= len(there) == len(shown) and 1 <= len(chosen) == len(kept) and chosen <= there
-    if not valid or min(shown) < 0 or max(shown) >= _BEYOND:
+    if not valid or min(shown) < 0:
         return None
     return _trusted(tuple(shown), tuple(option for option in shown if option in chosen), 1.0)
 

@@ -109,36 +109,40 @@ def _long(table: RoleTable, kind: str, reader: OptionReader, problems: Problems,
             raise DataError(
                 f"the column {as_given(name)} is missing; {kind} need {', '.join(needed)}{wide}. {suggestion(name, table.header)}"
             )
-    weight = [WEIGHT] if WEIGHT in table.header else []
-    wanted = list(dict.fromkeys([*needed, *([] if group is None else [group]), *weight]))
+    optional = [name for name in (group, WEIGHT) if name is not None and name in table.header]
     rows, known = Rows(problems), dict[str, int]()
-    seen = 0
-    for chunk in table.chunks(wanted, problems, progress):
-        count = len(chunk.numbers)
-        if kind == "approvals":
-            answers = np.arange(seen, seen + count)
+    for chunk in table.chunks(list(dict.fromkeys([*needed, *optional])), problems, progress):
+        if kind == "approvals":  # each row is an answer
+            answers = chunk.numbers
         elif group is None:
-            answers = np.zeros(count, dtype=np.int64)
+            answers = np.zeros(len(chunk.numbers), dtype=np.int64)
         else:
             labels = cells.labels(chunk.cells[group], chunk.numbers, group, problems)
             codes = [ABSENT if label is None else known.setdefault(label, len(known)) for label in labels]
             answers = np.array(codes, dtype=np.int64)
-        seen += count
         options = reader.codes(chunk, problems)
         said = {name: _marks(chunk, name, answers, problems) for name in marks}
-        if weight:
+        _check_answered(chunk, group, answers, said, problems)
+        if WEIGHT in table.header:
             said[WEIGHT] = cells.finite_or_missing(chunk.cells[WEIGHT], chunk.numbers, WEIGHT, problems)
         if kind == "ratings":  # what was not rated says nothing
             answers = np.where(np.isnan(said["rating"]), ABSENT, answers)
-        nowhere = (answers == ABSENT) & ~np.isnan(np.stack([said[name] for name in marks])).all(axis=0)
-        for row in np.flatnonzero(nowhere).tolist() if group is not None and kind != "approvals" else ():
-            problems.add(
-                chunk.numbers[row],
-                f"{group} is empty although {' and '.join(marks)} is given; leave both empty for an option that was never shown",
-            )
         rows.add(chunk.numbers, answers, options, said)
     names = list(known)
     return rows.grouped(None, lambda code: names[code] if names else code, reader.name, least=1 if kind in ALONE else 2)
+
+
+def _check_answered(
+    chunk: Chunk, group: str | None, answers: Integers, said: Mapping[str, Floats], problems: Problems
+) -> None:
+    """Find rows that say something of an option, and not in which answer."""
+    something = ~np.isnan(np.stack(list(said.values()))).all(axis=0)
+    for row in np.flatnonzero((answers == ABSENT) & something).tolist():
+        given = " and ".join(said)
+        problems.add(
+            chunk.numbers[row],
+            f"{group} is empty although {given} is given; leave both empty for an option that was never shown",
+        )
 
 
 def _marks(chunk: Chunk, name: str, answers: Integers, problems: Problems) -> Floats:

@@ -26,6 +26,7 @@ MARKS = {
 KINDS = tuple(MARKS)
 ROLES = (
     "choice",
+    "sitting",
     "option",
     "winner",
     "loser",
@@ -66,16 +67,14 @@ class RoleTable:
             role: re.compile(rf"{re.escape(column)}(\d*(?:\..*)?)", re.DOTALL) for role, column in columns.items()
         }
         names: dict[str, str] = {}
-        for name in table.header:
-            role = next((f"{role}{m[1]}" for role, pattern in patterns.items() if (m := pattern.fullmatch(name))), None)
-            if role is not None:
-                names[role] = name
-        taken = set(names.values())
-        for role, column in columns.items():
-            if not any(name == column or name.startswith(column) for name in taken):
+        for role, pattern in patterns.items():
+            found = {f"{role}{match[1]}": match[0] for match in map(pattern.fullmatch, table.header) if match}
+            if not found:
                 raise DataError(
-                    f"there is no column {as_given(column)} for {role!r}. {suggestion(column, table.header)}"
+                    f"there is no column {as_given(columns[role])} for {role!r}. {suggestion(columns[role], table.header)}"
                 )
+            names |= found
+        taken = set(names.values())
         names |= {name: name for name in table.header if name and name not in taken and name not in names}
         self._names = names
         self.header = tuple(names)

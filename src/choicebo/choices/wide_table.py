@@ -67,16 +67,14 @@ def marked(chunk: Chunk, column: str, roles: Sequence[str], by_key: bool, proble
     Several are separated by semicolons or bars, or by spaces if there are none of these.
     """
     found = np.zeros((len(chunk.numbers), len(roles)))
-    shown = [cells.labels(chunk.cells[role], chunk.numbers, role, problems) for role in roles] if by_key else []
-    known = [
-        {str(place): place - 1 for place in range(1, len(roles) + 1)} | {role: at for at, role in enumerate(roles)}
-    ]
+    keys = [cells.labels(chunk.cells[role], chunk.numbers, role, problems) for role in roles] if by_key else []
+    positions: dict[str | None, int] = {role: at for at, role in enumerate(roles)}
+    positions |= {str(at + 1): at for at in range(len(roles))}
     for row, cell in enumerate(cells.labels(chunk.cells[column], chunk.numbers, column, problems)):
-        places = {options[row]: at for at, options in enumerate(shown)} if by_key else known[0]
         if cell is None:
             continue
-        named = [cell] if cell in places else _parts(cell)
-        for part in named:
+        places = {labels[row]: at for at, labels in enumerate(keys)} if by_key else positions
+        for part in [cell] if cell in places else _parts(cell):
             if part not in places:
                 accepted = "the keys of options in the same row" if by_key else f"positions from 1 to {len(roles)}"
                 problems.add(chunk.numbers[row], f"{column} names {as_given(part)}; give {accepted}")

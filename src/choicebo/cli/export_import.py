@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from choicebo.choices import files
 from choicebo.cli import arguments
 from choicebo.cli.waiting import waiting
 from choicebo.errors import InvalidInputError
@@ -182,6 +181,8 @@ def _columns(given: list[str]) -> dict[str, str]:
 
 def _guess(path: Path) -> Kind:
     """What a file holds, by how it begins."""
+    from choicebo.choices import files
+
     beginning = files.read_beginning(path)
     if beginning.lstrip().startswith("{"):
         return Kind.study if re.search(r'"format"\s*:\s*"choicebo-study"', beginning) else Kind.choices
