@@ -101,7 +101,8 @@ def test_thousands_of_options_are_a_density_and_the_best_keep_their_numbers() ->
     (chart,) = charts.maps(SPACE, [point(0.9, True, mean=(1.0, 1.0)), *crowd], ["warmth", "contrast"])
     assert '<circle class="dot"' not in chart.svg
     assert 100 < chart.svg.count('<rect class="dot"') < 3000
-    assert "5,000 other options as a density" in chart.note
+    assert "5,000 other options are drawn as a density" in chart.crowd
     assert chart.svg.count('class="item"') == 1
     few = charts.maps(SPACE, crowd[:300], ["warmth", "contrast"])[0]
     assert '<rect class="dot"' not in few.svg
+    assert not few.crowd

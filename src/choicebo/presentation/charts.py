@@ -46,6 +46,8 @@ class Chart:
 
     svg: str
     note: str = ""
+    crowd: str = ""
+    """Which options are drawn as a density, in a sentence; empty if none are."""
 
 
 # ---- the map of hidden objectives
@@ -136,9 +138,8 @@ def _map(
         drawn += _marker(boxes[row], (x, y), number, addresses[row], named.get(row, ""))
         parts.append(_item(label, drawn))
     title = f"{names[1]} against {names[0]}"
-    if crowd:
-        title += f"; the {len(crowd):,} other options as a density, the darker the more"
-    return Chart(_svg(_WIDE, _HIGH, title, "map", parts), title)
+    told = f"The {len(crowd):,} other options are drawn as a density: the stronger the shade, the more of them."
+    return Chart(_svg(_WIDE, _HIGH, title, "map", parts), title, told if crowd else "")
 
 
 def _density(places: Sequence[tuple[float, float]]) -> str:

@@ -135,7 +135,7 @@ def _objectives(study: Study, found: StudyResult) -> Iterable[str]:
     pictured = partial(inline_picture, study) if study.show.kind != "bars" else None
     for chart in charts.maps(study.space, found.points, [each.title for each in found.objectives], pictured):
         caption = "Further up and further right is better; the lines hold 95 % of what is believed."
-        yield f"<figure>{chart.svg}<figcaption>{caption}</figcaption></figure>"
+        yield f"<figure>{chart.svg}<figcaption>{caption} {chart.crowd}</figcaption></figure>"
     for objective in found.objectives:
         shown = objective.main_drivers[:_MOST_DRIVERS]
         span = charts.span_of(shown)
