@@ -129,6 +129,7 @@ def test_an_engine_is_judged_by_what_it_watched():
     posterior = cb.ChoiceGP(engine=Elliptical(num_samples=30, num_warmup=5, thin=2)).fit_silently(choices())
     chains, draws = posterior.whitened.shape[:2]
     in_order = np.swapaxes(posterior.draws.latent.reshape(draws, chains, *posterior.draws.latent.shape[1:]), 0, 1)
-    watched = np.concatenate([posterior.log_likelihood.sum(-1)[None], margins(np.swapaxes(in_order, 2, 3))])
+    of_draws = margins(np.moveaxis(in_order, 3, 2).reshape(-1, *in_order.shape[:1:-1])).reshape(*in_order.shape[:2], -1)
+    watched = np.concatenate([posterior.log_likelihood.sum(-1)[None], np.moveaxis(of_draws, 2, 0)])
     assert posterior.diagnostics.r_hat == pytest.approx(worst_r_hat(watched), abs=1e-3)
     assert posterior.diagnostics.effective_sample_size == pytest.approx(least_effective(watched), rel=1e-2)

@@ -197,7 +197,7 @@ def test_the_slope_by_the_hyperparameters_is_the_average_over_the_gaussian(corre
     # Sixteen points stand for the Gaussian where the likelihood's slope is not linear: right on the whole, ...
     assert np.corrcoef(slope, average)[0, 1] > 0.98
     # ... and without bias over other points.
-    monkeypatch.setattr(laplace, "_fixed_points", lambda size: pairs(rng, size).astype(np.float32))
+    monkeypatch.setattr(laplace, "fixed_points", lambda size: pairs(rng, size).astype(np.float32))
     slopes = [packing.vector(hyper_slope(likelihood, prior, mode)) for _ in range(300)]
     error = np.hypot(error, np.std(slopes, axis=0) / np.sqrt(len(slopes)))
     assert (np.abs(np.mean(slopes, axis=0) - average) < 4 * error).all()

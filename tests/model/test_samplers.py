@@ -469,7 +469,8 @@ def test_what_is_watched_is_the_log_likelihood_and_the_dominance_margins(setting
         likelihood.value_and_gradient(np.ascontiguousarray(np.moveaxis(latent[:, k], 0, 2)))[0] for k in range(7)
     ]
     np.testing.assert_allclose(watched[0], np.stack(heights, axis=1), rtol=1e-4)
-    np.testing.assert_allclose(watched[1:], margins(latent), atol=1e-3)
+    of_draws = margins(latent.reshape(-1, *latent.shape[2:])).reshape(*latent.shape[:2], -1)
+    np.testing.assert_allclose(watched[1:], np.moveaxis(of_draws, 2, 0), atol=1e-3)
 
 
 def test_of_very_many_draws_the_posterior_holds_a_part_that_is_spread_over_all(setting):

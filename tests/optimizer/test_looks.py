@@ -47,9 +47,14 @@ class FakeModel:
     @staticmethod
     def _fit(model, data, seed=0, *, progress=None, start=None):
         fine = SimpleNamespace(problems=())
+        draws = FakeDraws(model.latent_dim)
         return SimpleNamespace(
+            data=data,
+            latent_dim=model.latent_dim,
+            draws=draws,
+            shortlisted=draws.thinned,
+            diagnostics=fine,
             nbytes=0,
-            data=data, latent_dim=model.latent_dim, draws=FakeDraws(model.latent_dim), diagnostics=fine
         )
 
     @staticmethod

@@ -94,3 +94,15 @@ def test_categories_are_bars_the_best_first() -> None:
     assert "polyline" not in svg
     assert re.findall(r">([^<]+)</text>", svg) == ["mono", "sans", "serif"]
     assert svg.count("effect-bar") == 3
+
+
+def test_thousands_of_options_are_a_density_and_the_best_keep_their_numbers() -> None:
+    crowd = [point(0.1, False, mean=(at % 50 / 50.0, at / 5000.0)) for at in range(5000)]
+    (chart,) = charts.maps(SPACE, [point(0.9, True, mean=(1.0, 1.0)), *crowd], ["warmth", "contrast"])
+    assert '<circle class="dot"' not in chart.svg
+    assert 100 < chart.svg.count('<rect class="dot"') < 3000
+    assert "5,000 other options are drawn as a density" in chart.crowd
+    assert chart.svg.count('class="item"') == 1
+    few = charts.maps(SPACE, crowd[:300], ["warmth", "contrast"])[0]
+    assert '<rect class="dot"' not in few.svg
+    assert not few.crowd

@@ -6,6 +6,7 @@ of many options, also where it would not take features yet.
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -41,25 +42,27 @@ class FormTiming:
     features_cpu: float
 
 
-def compare(folder: Path | None, repetitions: int = 5, n_choices: int = N_CHOICES) -> Iterator[FormTiming]:
+def compare(
+    folder: Path | None, repetitions: int = 5, n_choices: int = N_CHOICES, model: ChoiceGP = ChoiceGP()
+) -> Iterator[FormTiming]:
     """The toy with as many seeds, and, where there is a folder of them, as many folds of each of the real data sets."""
-    yield _compared("toy", [accuracy.toy_split(n_choices, seed) for seed in range(repetitions)])
+    yield _compared(model, "toy", [accuracy.toy_split(n_choices, seed) for seed in range(repetitions)])
     for name in REAL if folder is not None else ():
         data = real_data(name, folder or Path())
         folds = range(min(repetitions, accuracy.N_FOLDS))
-        yield _compared(name, [accuracy.real_split(data, n_choices, fold, 0, min_max) for fold in folds])
+        yield _compared(model, name, [accuracy.real_split(data, n_choices, fold, 0, min_max) for fold in folds])
 
 
-def _compared(task: str, splits: Sequence[Split]) -> FormTiming:
+def _compared(model: ChoiceGP, task: str, splits: Sequence[Split]) -> FormTiming:
     shares, cpu, sizes = [], [], []
     for split in splits:
         X = split.train.X
-        lengthscales = np.exp(ChoiceGP().prior.centre(X.shape[1], 1).log_lengthscale)
-        count = len(inducing_rows(X, ChoiceGP().kernel, lengthscales))
+        lengthscales = np.exp(model.prior.centre(X.shape[1], 1).log_lengthscale)
+        count = len(inducing_rows(X, model.kernel, lengthscales))
         sizes.append((len(X), count))
         for inducing in (None, count):
             began = time.process_time()
-            posterior = ChoiceGP(inducing=inducing).fit_silently(split.train, seed=split.seed)
+            posterior = dataclasses.replace(model, inducing=inducing).fit_silently(split.train, seed=split.seed)
             cpu.append(time.process_time() - began)
             predicted = posterior.predict_choices(split.test_sets, seed=split.seed)
             shares.append(accuracy.share_equal(predicted, split.test_kept))

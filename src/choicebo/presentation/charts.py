@@ -6,6 +6,7 @@ Page and report show the same ones. Colours come from ``charts.css``; every best
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -27,6 +28,11 @@ Picture = Callable[[Option], str | None]
 _MOST_AXES = 12
 _MOST_OTHERS = 60
 """So many of the options that are not best have a line of their own; more would be a grey area."""
+_MOST_DOTS = 300
+"""So many of them have a dot of their own on the map; more are drawn as a density."""
+_CELL = 8.0
+_MOST_NUMBERED = 60
+"""So many of the best have a number on the map: there is no room for more."""
 _MOST_PAIRS = 3
 _MOST_THUMBNAILS = 12
 _MOST_CATEGORIES = 8
@@ -40,6 +46,8 @@ class Chart:
 
     svg: str
     note: str = ""
+    crowd: str = ""
+    """Which options are drawn as a density, in a sentence; empty if none are."""
 
 
 # ---- the map of hidden objectives
@@ -105,12 +113,15 @@ def _map(
 ) -> Chart:
     x_of, y_of = _ruler(across, _EDGE, _WIDE - _EDGE + 12), _ruler(upwards, _HIGH - _EDGE - 10, _EDGE - 12)
     places = [(x_of(x[0]), y_of(y[0])) for x, y in zip(across, upwards, strict=True)]
-    best = [row for row, point in enumerate(points) if point.optimal]
-    others = [row for row in range(len(points)) if row not in set(best)]
-    addresses = {row: picture(points[row].option) if picture else None for row in range(len(points))}
+    best = [row for row, point in enumerate(points) if point.optimal][:_MOST_NUMBERED]
+    numbered = set(best)
+    others = [row for row in range(len(points)) if row not in numbered]
+    crowd = others if len(others) > _MOST_DOTS else []
+    others = [] if crowd else others
+    addresses = {row: picture(points[row].option) if picture else None for row in (*best, *others)}
     boxes = _laid_out(places, best, others, addresses, ratio)
     named = _names(space, points, {row: boxes[row] for row in best if boxes[row].width == _BADGE})
-    parts = [_frame(names)]
+    parts = [_frame(names), _density([places[row] for row in crowd])]
     for row in reversed(others):
         parts.append(
             _dot(*places[row], 4, "dot") if row not in boxes else _thumbnail(boxes[row], addresses[row], "other")
@@ -126,8 +137,20 @@ def _map(
         label = f"{_label(space, point, number)}; {told}"
         drawn += _marker(boxes[row], (x, y), number, addresses[row], named.get(row, ""))
         parts.append(_item(label, drawn))
-    svg = _svg(_WIDE, _HIGH, f"{names[1]} against {names[0]}", "map", parts)
-    return Chart(svg, f"{names[1]} against {names[0]}")
+    title = f"{names[1]} against {names[0]}"
+    told = f"The {len(crowd):,} other options are drawn as a density: the stronger the shade, the more of them."
+    return Chart(_svg(_WIDE, _HIGH, title, "map", parts), title, told if crowd else "")
+
+
+def _density(places: Sequence[tuple[float, float]]) -> str:
+    """Cells that are the more opaque the more options they hold; by the root, so that a single one is still seen."""
+    cells = Counter((int(x // _CELL), int(y // _CELL)) for x, y in places)
+    most = max(cells.values(), default=1)
+    return "".join(
+        f'<rect class="dot" x="{i * _CELL:g}" y="{j * _CELL:g}" width="{_CELL:g}" height="{_CELL:g}" '
+        f'opacity="{0.25 + 0.75 * (count / most) ** 0.5:.2f}"/>'
+        for (i, j), count in sorted(cells.items())
+    )
 
 
 def _laid_out(

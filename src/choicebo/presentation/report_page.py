@@ -49,6 +49,8 @@ figcaption, .quiet { color: var(--quiet); font-size: .9rem; }
 li.kept { font-weight: 600; }
 @media print { body { max-width: none; } details { display: block; } }
 """
+_MOST_ANSWERS = 1000
+"""More would make the report too large for a browser."""
 _MOST_CARDS = 12
 _MOST_DRIVERS = 4
 GENERATOR = "choicebo report"
@@ -133,7 +135,7 @@ def _objectives(study: Study, found: StudyResult) -> Iterable[str]:
     pictured = partial(inline_picture, study) if study.show.kind != "bars" else None
     for chart in charts.maps(study.space, found.points, [each.title for each in found.objectives], pictured):
         caption = "Further up and further right is better; the lines hold 95 % of what is believed."
-        yield f"<figure>{chart.svg}<figcaption>{caption}</figcaption></figure>"
+        yield f"<figure>{chart.svg}<figcaption>{caption} {chart.crowd}</figcaption></figure>"
     for objective in found.objectives:
         shown = objective.main_drivers[:_MOST_DRIVERS]
         span = charts.span_of(shown)
@@ -170,8 +172,11 @@ def _trust(study: Study, posterior: Posterior, found: StudyResult) -> Iterable[s
 
 def _history(study: Study, rater: str | None) -> Iterable[str]:
     past = study.history(rater)
-    yield f"<h2>All answers</h2>\n<details><summary>{len(past)} answers, skips and additions</summary>"
-    rows = [[str(number), _when(each), _what(study, each)] for number, each in enumerate(past, start=1)]
+    yield f"<h2>All answers</h2>\n<details><summary>{len(past):,} answers, skips and additions</summary>"
+    if len(past) > _MOST_ANSWERS:
+        yield f"<p>The latest {_MOST_ANSWERS}; <code>choicebo export</code> and the downloads of the page have all of them.</p>"
+    latest = list(enumerate(past, start=1))[-_MOST_ANSWERS:]
+    rows = [[str(number), _when(each), _what(study, each)] for number, each in latest]
     yield _table(["", "when, who", "shown; kept in bold"], rows)
     yield "</details>"
 

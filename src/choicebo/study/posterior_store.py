@@ -107,6 +107,7 @@ def to_bytes(posterior: Posterior) -> bytes:
     hyper = {f"hyper_{name}": np.asarray(value) for name, value in posterior.hyper._asdict().items()}
     if posterior.inducing is not None and posterior.own is not None:
         arrays["inducing"] = posterior.inducing
+        arrays["log_likelihood"] = arrays["log_likelihood"].astype(np.float32)  # many answers; they were computed so
         arrays |= {f"own_{name}": value for name, value in posterior.own._asdict().items()}
     buffer = io.BytesIO()
     everything: dict[str, Any] = {"text": np.array(text), "evidence_trace": trace, **arrays, **hyper}

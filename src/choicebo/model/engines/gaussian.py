@@ -31,9 +31,9 @@ _NEAR = 0.05
 """A curvature is the mode's if it was found where a step promised less, in nats."""
 _ENOUGH = 1e-3
 """Steps that promise less are not taken, in nats: the likelihood has single precision."""
-_VARIATIONAL_STEPS = 6
-_CURVED_AT = [0, LANES // 2, 1, LANES // 2 + 1]
-"""Of the fixed points, two pairs at which the curvature is looked at: it changes less than the slope."""
+_VARIATIONAL_STEPS = 4
+_CURVED_AT = [0, LANES // 2]
+"""Of the fixed points, the pair at which the curvature is looked at: it changes less than the slope."""
 
 
 class Mode(NamedTuple):
