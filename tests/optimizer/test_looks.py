@@ -48,8 +48,7 @@ class FakeModel:
     def _fit(model, data, seed=0, *, progress=None, start=None):
         fine = SimpleNamespace(problems=())
         return SimpleNamespace(
-            nbytes=0,
-            data=data, latent_dim=model.latent_dim, draws=FakeDraws(model.latent_dim), diagnostics=fine
+            nbytes=0, data=data, latent_dim=model.latent_dim, draws=FakeDraws(model.latent_dim), diagnostics=fine
         )
 
     @staticmethod

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 import time
 from collections.abc import Iterator
@@ -184,6 +185,7 @@ def test_a_sketch_knows_what_the_posterior_knows() -> None:
     points = rng.random((100, 2))
     difference = np.abs(whole.pareto_probability(points) - small.pareto_probability(points))
     assert difference.mean() < 0.02
+    assert len(pickle.dumps(whole)) < 2 * whole.whitened.nbytes  # its draws are not sent along
     same = whole.draws.thinned(64)
     rows = [int(np.flatnonzero((whole.options == option).all(1))[0]) for option in small.options]
     assert np.allclose(small.draws.latent, same.latent[:, rows], atol=1e-5)  # the very draws, at fewer options

@@ -9,7 +9,7 @@ import dataclasses
 import functools
 from collections.abc import Iterator
 from concurrent.futures import Executor
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -69,6 +69,10 @@ class Posterior:
         draws = counted(self.whitened.shape[0] * self.whitened.shape[1], "draw")
         return f"Posterior(latent_dim={self.latent_dim}, {learned}, {draws}, engine={self.diagnostics.engine!r})"
 
+    def __getstate__(self) -> dict[str, Any]:
+        # What follows from the fields is computed again where it is needed, instead of being sent along.
+        return {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
+
     @property
     def latent_dim(self) -> int:
         """The number of latent dimensions."""
@@ -102,7 +106,9 @@ class Posterior:
     @functools.cached_property
     def draws(self) -> LatentDraws:
         """All draws at the options, those of one chain spread out evenly, and what they say of other points."""
-        flat = np.asarray(self._flat, dtype=np.float64)
+        chains, draws = self.whitened.shape[:2]
+        flat = np.swapaxes(self.whitened, 0, 1).reshape(chains * draws, *self.whitened.shape[2:])
+        flat = np.asarray(flat, dtype=np.float64)
         return LatentDraws.of(
             self.options, flat, self.lengthscales, self.mixing, self.spec.kernel, float(self.spec.nugget)
         )
@@ -118,21 +124,14 @@ class Posterior:
         The draws are spread evenly over all of them. Half of the options are the most probably Pareto-optimal ones, and half
         those that say most about the others. What the draws know of the rest is lost, and nothing else.
         """
-        rows = evenly(len(self._flat), min(draws, len(self._flat)))
-        likelihood = np.swapaxes(self.log_likelihood, 0, 1).reshape(len(self._flat), -1)[rows][None]
-        if len(self.options) <= options:
-            return dataclasses.replace(self, whitened=self._flat[rows][None], log_likelihood=likelihood)
-        with one_blas_thread():
-            few = dataclasses.replace(self, whitened=self._flat[rows][None]).draws
-            best = np.argsort(-memberships(few.latent).mean(0), kind="stable")[: options // 2]
-            core = few.core(best, options)
-        return dataclasses.replace(self, options=core.X, whitened=core.whitened[None], log_likelihood=likelihood)
-
-    @property
-    def _flat(self) -> Array:
-        """(chains * draws, n_e, m): whitened draws, those of one chain spread out evenly."""
-        chains, draws = self.whitened.shape[:2]
-        return np.swapaxes(self.whitened, 0, 1).reshape(chains * draws, *self.whitened.shape[2:])
+        few = self.draws.thinned(draws)
+        if len(few.X) > options:
+            with one_blas_thread():
+                best = np.argsort(-memberships(few.latent).mean(0), kind="stable")[: options // 2]
+                few = few.core(best, options)
+        rows = evenly(self.draws.count, few.count)
+        likelihood = np.swapaxes(self.log_likelihood, 0, 1).reshape(self.draws.count, -1)[rows]
+        return dataclasses.replace(self, options=few.X, whitened=few.whitened[None], log_likelihood=likelihood[None])
 
     def latent(self, X: ArrayLike) -> LatentSummary:
         """Mean and 95 % band of each latent function at ``X: (n, d)``, any number of points."""
