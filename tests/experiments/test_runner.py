@@ -245,7 +245,7 @@ def test_a_cluster_that_loses_a_worker_gives_the_results_of_a_local_run(tmp_path
 
 def test_an_address_where_nobody_answers_is_said_to_be_one(monkeypatch):
     pytest.importorskip("distributed", reason="the extra dask is not installed")
-    monkeypatch.setattr("choicebo.serving.pool._CLUSTER_SECONDS", 1)
+    monkeypatch.setattr("choicebo.serving.cluster._CONNECT_SECONDS", 1)
     address = f"tcp://127.0.0.1:{free_port()}"
     with pytest.raises(InvalidInputError, match=f"No dask scheduler answers at '{address}'"):
         next(outcomes(square, [trial(0)], cluster=address))

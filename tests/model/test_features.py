@@ -379,8 +379,9 @@ def test_the_shortlist_holds_the_options_that_are_probably_best(both):
 def test_a_sketch_with_features_is_a_small_posterior_that_knows_what_the_whole_knows():
     whole = cb.ChoiceGP(2, inducing=20, correlated=False).fit_silently(some_data(120, 60, seed=3))
     small = whole.sketch(96, 30)
-    assert small.inducing is None and small.own is None
-    assert small.options.shape == (30, 2) and small.whitened.shape == (1, 96, 2, 30)
+    assert small.inducing is None
+    assert small.options.shape == (30, 2)
+    assert small.whitened.shape == (1, 96, 2, 30)
     best = whole.options[np.argsort(-whole.pareto_probability(whole.options))[:8]]
     same = whole.draws.thinned(96)  # few draws of broad functions: the same ones are compared
     np.testing.assert_allclose(small.latent(best).mean, same.moments(best)[0].mean(0), atol=0.2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 import time
 from collections.abc import Iterator
@@ -109,7 +110,7 @@ def test_a_model_that_knows_too_little_is_not_asked_by(study: Study) -> None:
 def test_who_asks_beside_a_long_fit_is_asked_by_the_model_there_is(study: Study, pool: SlowToFit) -> None:
     scheduler = Scheduler(pool, patience=60.0)
     try:
-        first = scheduler._think(study, "owner")  # a fit that somebody else has begun
+        first = scheduler._think(study, "owner", "")  # a fit that somebody else has begun
         asked = scheduler.begin_question(study, "owner").result(timeout=30)
         assert asked.reason.startswith("The model had learned from 3 of 4 answers")
         assert not first.future.done()
@@ -129,7 +130,7 @@ def test_while_others_wait_models_are_fitted_and_nothing_more(study: Study, pool
     scheduler._thinking._limit = lambda: 1
     try:
         blocked = scheduler._thinking.submit("cake", lambda: pool.go.wait(60))
-        mine, other = scheduler._think(study, "owner"), scheduler._thinking.submit("cake", lambda: True)
+        mine, other = scheduler._think(study, "owner", ""), scheduler._thinking.submit("cake", lambda: True)
         pool.go.set()
         assert blocked.result(timeout=60)
         assert mine.future.result(timeout=60) is False  # the question was not computed, the model was
@@ -184,6 +185,7 @@ def test_a_sketch_knows_what_the_posterior_knows() -> None:
     points = rng.random((100, 2))
     difference = np.abs(whole.pareto_probability(points) - small.pareto_probability(points))
     assert difference.mean() < 0.02
+    assert len(pickle.dumps(whole)) < 2 * whole.whitened.nbytes  # its draws are not sent along
     same = whole.draws.thinned(64)
     rows = [int(np.flatnonzero((whole.options == option).all(1))[0]) for option in small.options]
     assert np.allclose(small.draws.latent, same.latent[:, rows], atol=1e-5)  # the very draws, at fewer options

@@ -159,8 +159,8 @@ class LatentDraws:
             left = np.maximum(left - columns[:, number] ** 2, 0.0)
             left[chosen] = 0.0
         kept = np.sort(np.array(chosen))
-        empty = dataclasses.replace(self, X=self.X[kept], whitened=self.whitened[:, :, kept])
-        found = LatentDraws.of(empty.X, empty.whitened, self.lengthscales, self.mixing, self.kernel, self.nugget)
+        white = self.whitened[:, :, kept]  # to be replaced
+        found = LatentDraws.of(self.X[kept], white, self.lengthscales, self.mixing, self.kernel, self.nugget)
         parts = self.parts[:, kept]
         whitened = [_solved(lower, parts[:, :, d].T).T for d, lower in enumerate(found.factors)]
         return dataclasses.replace(found, whitened=np.stack(whitened, axis=1))

@@ -95,6 +95,10 @@ class Posterior:
         }
         return facts("Posterior", said, below=found.problems)
 
+    def __getstate__(self) -> dict[str, Any]:
+        # What follows from the fields is computed again where it is needed, instead of being sent along.
+        return {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
+
     @property
     def latent_dim(self) -> int:
         """The number of latent dimensions."""
@@ -131,12 +135,14 @@ class Posterior:
 
         Of many options, at the inducing ones: all others are points about which each draw is uncertain.
         """
-        flat = np.asarray(self._flat, dtype=np.float64)
+        chains, draws = self.whitened.shape[:2]
+        flat = np.swapaxes(self.whitened, 0, 1).reshape(chains * draws, *self.whitened.shape[2:])
+        flat = np.asarray(flat, dtype=np.float64)
         known = self.options if self.inducing is None else self.options[self.inducing]
         found = LatentDraws.of(known, flat, self.lengthscales, self.mixing, self.spec.kernel, float(self.spec.nugget))
         if self.own is None:
             return found
-        order = np.swapaxes(self.own.order.reshape(self.whitened.shape[:2]), 0, 1).reshape(-1)
+        order = np.swapaxes(self.own.order.reshape(chains, draws), 0, 1).reshape(-1)
         return dataclasses.replace(found, own=OwnValues(self.options, self.own.mean, self.own.spread, order))
 
     def shortlist(self, most: int = SHORTLIST, draws: int = 128) -> NDArray[np.int64]:
@@ -164,30 +170,23 @@ class Posterior:
         The draws are spread evenly over all of them. Half of the options are the most probably Pareto-optimal ones, and half
         those that say most about the others. What the draws know of the rest is lost, and nothing else.
         """
-        rows = evenly(len(self._flat), min(draws, len(self._flat)))
-        likelihood = np.swapaxes(self.log_likelihood, 0, 1).reshape(len(self._flat), -1)[rows][None]
-        if len(self.options) <= options and self.inducing is None:
-            return dataclasses.replace(self, whitened=self._flat[rows][None], log_likelihood=likelihood)
+        few = self.draws.thinned(draws)
         with one_blas_thread():
-            few = self.draws.taken(rows)
             if self.inducing is not None:
                 few = few.extended(self.options[self.shortlist(options)], 0)
-            best = np.argsort(-memberships(few.latent).mean(0), kind="stable")[: options // 2]
-            core = few.core(best, min(options, len(few.X)))
+            if len(few.X) > options:
+                best = np.argsort(-memberships(few.latent).mean(0), kind="stable")[: options // 2]
+                few = few.core(best, options)
+        rows = evenly(self.draws.count, few.count)
+        likelihood = np.swapaxes(self.log_likelihood, 0, 1).reshape(self.draws.count, -1)[rows]
         return dataclasses.replace(
             self,
-            options=core.X,
-            whitened=core.whitened[None],
-            log_likelihood=likelihood,
+            options=few.X,
+            whitened=few.whitened[None],
+            log_likelihood=likelihood[None],
             inducing=None,
             own=None,
         )
-
-    @property
-    def _flat(self) -> Array:
-        """(chains * draws, n_e, m): whitened draws, those of one chain spread out evenly."""
-        chains, draws = self.whitened.shape[:2]
-        return np.swapaxes(self.whitened, 0, 1).reshape(chains * draws, *self.whitened.shape[2:])
 
     def latent(self, X: ArrayLike) -> LatentSummary:
         """Mean and 95 % band of each latent function at ``X: (n, d)``, any number of points."""

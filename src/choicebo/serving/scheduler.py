@@ -119,7 +119,8 @@ class Scheduler:
         """Wait until the model's question is there, or the rater has waited long enough, and ask. The model works on."""
         begun, began = datetime.now(UTC), time.monotonic()
         until = began + self.patience
-        turn = self._turns.setdefault((study.name, _share(study, rater)), asyncio.Lock())
+        share = await self._in_thread(lambda: _share(study, rater))
+        turn = self._turns.setdefault((study.name, share), asyncio.Lock())
         is_patient = True
         while True:
             # One after the other: each question depends on those asked before it.
@@ -129,7 +130,7 @@ class Scheduler:
                         lambda: study.ask(rater, stand_in=True, within=max(until - time.monotonic(), 0.0))
                     )
                     return self._counted(question, begun)
-            job = self._think(study, rater)
+            job = self._think(study, rater, share)
             left = 0.0 if rater in job.outwaited else until - time.monotonic()
             if left > 0 and await self._in_thread(lambda: study.has_recent_model(rater)):
                 # The latest answer is waited for only if it is being learned at this moment, and for a moment.
@@ -141,7 +142,7 @@ class Scheduler:
             else:
                 job.outwaited.add(rater)
 
-    def _think(self, study: Study, rater: str) -> Job:
+    def _think(self, study: Study, rater: str, share: str) -> Job:
         """The model's next question, computed but not asked. Raters who are learned from together share it.
 
         Its result is whether the question is there: while others wait for their models, only the model is fitted.
@@ -160,9 +161,7 @@ class Scheduler:
                 log.warning("The model's question could not be computed: %r", error)
                 raise
 
-        return self._start(
-            ("model", study.name, _share(study, rater)), lambda: self._thinking.submit(study.name, think)
-        )
+        return self._start(("model", study.name, share), lambda: self._thinking.submit(study.name, think))
 
     def _at_once(self) -> int:
         """How many models are fitted at the same time: all that compute but one, which is there for quick questions."""
