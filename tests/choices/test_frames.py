@@ -200,6 +200,10 @@ def test_a_table_of_options_has_the_inputs_of_those_that_answers_name() -> None:
     assert data.X.tolist() == SPACE.encode([{"minutes": 25, "flour": "oat"}, {"minutes": 5, "flour": "rye"}]).tolist()
     with refused("line of the options 3: the key 'A' is there twice"):
         ChoiceData.from_frame("winner,loser\nA,B\n", "pairs", options="option,price\nA,0.1\nA,0.2\n")
+    scores = "rater,item,score\n1,A,4\n1,B,2\n2,B,3\n2,C,3\n"
+    roles = {"sitting": "rater", "option": "item", "rating": "score"}
+    data = ChoiceData.from_frame(scores, "ratings", columns=roles, options=OPTIONS.replace("option", "item"))
+    assert data == ChoiceData([[0.1], [0.4], [0.8]], [((0, 1), (0,))])
     with refused("no column 'option'"):
         ChoiceData.from_frame("winner,loser\nA,B\n", "pairs", options="key,price\nA,0.1\n")
 

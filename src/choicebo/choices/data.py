@@ -317,7 +317,7 @@ class ChoiceData:
             kind: What the answers are.
             columns: Columns that are called otherwise, as ``{"choice": "question_id"}``.
             inputs: The columns with inputs, numbers in the unit cube; None: all that are left.
-            options: A table of the options, with a column ``option`` for their keys.
+            options: A table of the options, with a column ``option`` for their keys, or called as in the answers.
             space: The space of the options, if they are given in its own units; or the catalogue that has the keys.
             baseline: What approvals compare with: a key, or a dict of inputs.
             scale: Whether each input is scaled from its least to its greatest value, instead of lying in the unit cube.

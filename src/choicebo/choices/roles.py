@@ -62,7 +62,7 @@ class RoleTable:
     """A table whose columns go by their roles."""
 
     def __init__(self, table: Table, columns: Mapping[str, str]) -> None:
-        self._table, self.word = table, table.word
+        self._table, self._columns, self.word = table, columns, table.word
         patterns = {
             role: re.compile(rf"{re.escape(column)}(\d*(?:\..*)?)", re.DOTALL) for role, column in columns.items()
         }
@@ -78,6 +78,10 @@ class RoleTable:
         names |= {name: name for name in table.header if name and name not in taken and name not in names}
         self._names = names
         self.header = tuple(names)
+
+    def called(self, role: str) -> str:
+        """How the table calls the column of a role."""
+        return self._columns.get(role, role)
 
     def chunks(self, columns: Sequence[str], problems: Problems, progress: Progress | None = None) -> Iterator[Chunk]:
         """The rows, with these columns of theirs."""
