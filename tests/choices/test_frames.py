@@ -269,6 +269,8 @@ def test_ratings_are_compared_within_sittings_and_a_missing_one_says_nothing() -
     text = "sitting,rating,price\nmon,5,0.1\nmon,,0.4\nmon,2,0.8\ntue,1,0.1\ntue,3,0.4\n"
     data = ChoiceData.from_frame(text, "ratings")
     assert said(data) == said(ChoiceData.from_ratings(PRICES, [{0: 5, 2: 2}, {0: 1, 1: 3}]))
+    by_rater = ChoiceData.from_frame(text.replace("sitting", "rater"), "ratings")
+    assert by_rater == data
     one_sitting = ChoiceData.from_frame("rating,price\n5,0.1\n2,0.8\n", "ratings")
     assert plain(one_sitting) == [((0, 1), (0,))]
 

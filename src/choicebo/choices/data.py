@@ -301,12 +301,13 @@ class ChoiceData:
         ``best_worst`` choice, best, worst                         option1, option2, ..., best, worst
         ``rankings``   choice, rank (1 is best; may be empty)      rank1, rank2, ..., and option1, ... if more were shown
         ``pairs``                                                  winner, loser, and undecided if there are such
-        ``ratings``    rating, and sitting if there are several
+        ``ratings``    rating, and sitting or rater if several
         ``approvals``  approved (may be empty)
         ============== =========================================== ==============================================
 
-        A column ``weight`` says how often an answer counts. What the kinds mean is told by `from_best`, `from_best_worst`,
-        `from_rankings`, `from_pairs`, `from_ratings` and `from_approvals`. Flags are 1 or 0, yes or no, true or false.
+        A column ``weight`` says how often an answer counts; one called ``rater`` only tells the sittings of ratings apart. What
+        the kinds mean is told by `from_best`, `from_best_worst`, `from_rankings`, `from_pairs`, `from_ratings` and
+        `from_approvals`. Flags are 1 or 0, yes or no, true or false.
 
         All other columns of a long table are inputs; a column ``option``, where there is one, names the option. In a wide table
         the inputs of an option have its column's name in front: ``option1.price``, ``winner.price``; kept, best and worst then

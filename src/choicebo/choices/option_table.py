@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from choicebo.choices import cells
-from choicebo.choices.long_table import WEIGHT
+from choicebo.choices.long_table import RATER, WEIGHT
 from choicebo.choices.option_columns import InputColumns, KeyColumn, OptionReader, ParameterColumns
 from choicebo.choices.options import unit_scaled
 from choicebo.choices.problems import Problems
@@ -42,7 +42,7 @@ def option_reader(
     if space is not None:
         return ParameterColumns(space)
     if is_long:
-        used = {"choice", "option", WEIGHT, *MARKS[kind], *(("sitting",) if kind in ALONE else ())}
+        used = {"choice", "option", WEIGHT, RATER, *MARKS[kind], *(("sitting",) if kind in ALONE else ())}
         found = list(inputs) if inputs is not None else [name for name in table.header if name not in used]
         label = "option" if "option" in table.header else None
     else:

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from choicebo.choices.long_table import WEIGHT
+from choicebo.choices.long_table import RATER, WEIGHT
 from choicebo.choices.problems import Problems
 from choicebo.choices.tables import Chunk, Progress, Table
 from choicebo.errors import DataError
@@ -31,6 +31,7 @@ ROLES = (
     "winner",
     "loser",
     WEIGHT,
+    RATER,
     *dict.fromkeys(mark for marks in MARKS.values() for mark in marks),
 )
 ALONE = ("ratings", "approvals")
