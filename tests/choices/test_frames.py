@@ -200,6 +200,10 @@ def test_a_table_of_options_has_the_inputs_of_those_that_answers_name() -> None:
     assert data.X.tolist() == SPACE.encode([{"minutes": 25, "flour": "oat"}, {"minutes": 5, "flour": "rye"}]).tolist()
     with refused("line of the options 3: the key 'A' is there twice"):
         ChoiceData.from_frame("winner,loser\nA,B\n", "pairs", options="option,price\nA,0.1\nA,0.2\n")
+    scores = "rater,item,score\n1,A,4\n1,B,2\n2,B,3\n2,C,3\n"
+    roles = {"sitting": "rater", "option": "item", "rating": "score"}
+    data = ChoiceData.from_frame(scores, "ratings", columns=roles, options=OPTIONS.replace("option", "item"))
+    assert data == ChoiceData([[0.1], [0.4], [0.8]], [((0, 1), (0,))])
     with refused("no column 'option'"):
         ChoiceData.from_frame("winner,loser\nA,B\n", "pairs", options="key,price\nA,0.1\n")
 
@@ -265,6 +269,8 @@ def test_ratings_are_compared_within_sittings_and_a_missing_one_says_nothing() -
     text = "sitting,rating,price\nmon,5,0.1\nmon,,0.4\nmon,2,0.8\ntue,1,0.1\ntue,3,0.4\n"
     data = ChoiceData.from_frame(text, "ratings")
     assert said(data) == said(ChoiceData.from_ratings(PRICES, [{0: 5, 2: 2}, {0: 1, 1: 3}]))
+    by_rater = ChoiceData.from_frame(text.replace("sitting", "rater"), "ratings")
+    assert by_rater == data
     one_sitting = ChoiceData.from_frame("rating,price\n5,0.1\n2,0.8\n", "ratings")
     assert plain(one_sitting) == [((0, 1), (0,))]
 

@@ -82,6 +82,48 @@ def test_a_data_frame_is_read_as_its_rows():
     assert type(read_table(frame).rows[0]["price"]) is int
 
 
+ROWS = [{"sku": "A", "price": 3.5, "vegan": True}, {"sku": "B", "price": 4.0, "vegan": False}]
+
+
+class LikePolars:
+    """What is asked of a data frame of polars."""
+
+    columns = ("sku", "price", "vegan")
+
+    def iter_rows(self, *, named):
+        assert named
+        yield from ROWS
+
+
+class LikeLazyPolars:
+    def collect_schema(self):
+        raise AssertionError("it is not needed")
+
+    def collect(self):
+        return LikePolars()
+
+
+class LikeArrow:
+    column_names = ("sku", "price", "vegan")
+
+    def to_pylist(self):
+        return ROWS
+
+
+@pytest.mark.parametrize(
+    "frame", [LikePolars(), LikeLazyPolars(), LikeArrow(), pd.DataFrame(ROWS)], ids=lambda frame: type(frame).__name__
+)
+def test_data_frames_of_every_library_are_read_as_their_rows(frame):
+    assert read_table(frame) == read_table(ROWS)
+
+
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+def test_data_frames_as_their_libraries_make_them(library):
+    module = pytest.importorskip(library)
+    frame = module.DataFrame(ROWS) if library == "polars" else module.Table.from_pylist(ROWS)
+    assert read_table(frame) == read_table(ROWS)
+
+
 def test_pandas_is_not_needed():
     code = "import sys, choicebo.space; assert not {'pandas', 'scipy', 'pydantic', 'jax'} & set(sys.modules)"
     import subprocess

@@ -753,6 +753,27 @@ class InAndOut:
             (past.options, past.kept) for past in study.history()
         ]
 
+    def test_a_table_may_name_the_rater_of_each_answer(self, url):
+        study = new_study(url, space=MENU)
+        study.add_rater("ann")
+        study.add_rater("bob")
+        table = "choice,rank,option,rater\n1,1,A,ann\n1,2,B,\n1,3,C,ann\n2,1,B,bob\n2,2,A,bob\n3,1,D,\n3,2,A,\n"
+        assert study.import_table(table, "rankings") == 4
+        assert study.import_pairs("winner,loser,rater\nA,B,ann\n") == 1
+        assert [past.rater for past in study.history()] == ["ann", "ann", "bob", OWNER, "ann"]
+        assert [len(study.undo(rater="ann")) for _ in range(2)] == [1, 2]
+        assert [past.rater for past in study.history() if past.state == "standing"] == ["bob", OWNER]
+        copy = Study.import_json(url, study.export_json(), name="copy")
+        assert copy.history() == study.history()
+        with pytest.raises(
+            DataError, match=r"(?s)2 lines are wrong.*Line 2: .*'eve'.*Line 3: .*'joe'.*Nothing was imported"
+        ):
+            study.import_pairs("winner,loser,rater\nA,B,eve\nC,D,joe\nA,C,ann\n")
+        with pytest.raises(DataError, match="Line 3: choice 1 has the rater, but another one in an earlier line"):
+            study.import_table("choice,rank,option,rater\n1,1,A,ann\n1,2,B,bob\n", "rankings")
+        assert study.import_pairs("winner,loser,rater\nA,B,eve\n", rater="bob") == 1
+        assert study.latest()[0].rater == "bob"
+
     def test_all_bad_rows_are_named(self, url):
         study = new_study(url)
         header = "winner.temperature,winner.minutes,loser.temperature,loser.minutes\n"

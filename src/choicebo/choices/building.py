@@ -46,6 +46,8 @@ class ReadChoices(NamedTuple):
     """What stands in front of such a number."""
     options: list[Option] | None = None
     """The options as people see them, if that is known: (m,)."""
+    raters: Sequence[str | None] | None = None
+    """Of each choice, who made it, if that is known; None: nothing is said of raters."""
 
 
 def as_choices(

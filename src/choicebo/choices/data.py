@@ -304,12 +304,13 @@ class ChoiceData:
         ``best_worst`` choice, best, worst                         option1, option2, ..., best, worst
         ``rankings``   choice, rank (1 is best; may be empty)      rank1, rank2, ..., and option1, ... if more were shown
         ``pairs``                                                  winner, loser, and undecided if there are such
-        ``ratings``    rating, and sitting if there are several
+        ``ratings``    rating, and sitting or rater if several
         ``approvals``  approved (may be empty)
         ============== =========================================== ==============================================
 
-        A column ``weight`` says how often an answer counts. What the kinds mean is told by `from_best`, `from_best_worst`,
-        `from_rankings`, `from_pairs`, `from_ratings` and `from_approvals`. Flags are 1 or 0, yes or no, true or false.
+        A column ``weight`` says how often an answer counts; one called ``rater`` only tells the sittings of ratings apart. What
+        the kinds mean is told by `from_best`, `from_best_worst`, `from_rankings`, `from_pairs`, `from_ratings` and
+        `from_approvals`. Flags are 1 or 0, yes or no, true or false.
 
         All other columns of a long table are inputs; a column ``option``, where there is one, names the option. In a wide table
         the inputs of an option have its column's name in front: ``option1.price``, ``winner.price``; kept, best and worst then
@@ -320,7 +321,7 @@ class ChoiceData:
             kind: What the answers are.
             columns: Columns that are called otherwise, as ``{"choice": "question_id"}``.
             inputs: The columns with inputs, numbers in the unit cube; None: all that are left.
-            options: A table of the options, with a column ``option`` for their keys.
+            options: A table of the options, with a column ``option`` for their keys, or called as in the answers.
             space: The space of the options, if they are given in its own units; or the catalogue that has the keys.
             baseline: What approvals compare with: a key, or a dict of inputs.
             scale: Whether each input is scaled from its least to its greatest value, instead of lying in the unit cube.

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from choicebo.choices import cells
 from choicebo.choices.building import ReadChoices
-from choicebo.choices.long_table import ABSENT, WEIGHT, Answers, Rows
+from choicebo.choices.long_table import ABSENT, RATER, WEIGHT, Answers, Raters, Rows
 from choicebo.choices.option_columns import InputColumns, KeyColumn, OptionReader
 from choicebo.choices.option_table import option_reader
 from choicebo.choices.options import in_unit_cube, unit_scaled
@@ -68,7 +68,8 @@ def read_frame(
     problems = Problems(table.word if not conclusion else table.word.capitalize(), conclusion)
     is_long = kind != "pairs" and not wide_roles(table.header, kind)
     reader = option_reader(table, kind, is_long, inputs, options, space, scale)
-    answers = (_long if is_long else _wide)(table, kind, reader, problems, progress)
+    raters = Raters()
+    answers = (_long if is_long else _wide)(table, kind, reader, raters, problems, progress)
     if not problems and not len(answers.lengths):
         raise DataError(f"there are no answers in the table. {conclusion}".strip())
     if kind == "approvals" and baseline is None:
@@ -85,7 +86,11 @@ def read_frame(
     order = [*order, *sorted(set(range(len(X))) - set(order))]
     listed = reader.options()
     listed = None if listed is None else [listed[option] for option in order]
-    return ReadChoices(X[order], choices, numbers, problems.word, listed)
+    who = None
+    if answers.raters is not None:
+        by_number = dict(zip(answers.numbers.tolist(), raters.of(answers.raters), strict=True))
+        who = [by_number[each] for each in numbers]
+    return ReadChoices(X[order], choices, numbers, problems.word, listed, who)
 
 
 def _appearance(options: Integers, today: int) -> tuple[list[int], Integers]:
@@ -99,8 +104,12 @@ def _appearance(options: Integers, today: int) -> tuple[list[int], Integers]:
     return order, place
 
 
-def _long(table: RoleTable, kind: str, reader: OptionReader, problems: Problems, progress: Progress | None) -> Answers:
-    group = next((name for name in ("choice", "sitting") if name in table.header), None)
+def _long(
+    table: RoleTable, kind: str, reader: OptionReader, raters: Raters, problems: Problems, progress: Progress | None
+) -> Answers:
+    # Ratings of different people are never of one sitting.
+    groups = ("choice", "sitting", RATER) if kind == "ratings" else ("choice",)
+    group = next((name for name in groups if name in table.header), None)
     marks = MARKS[kind]
     needed = [*reader.columns(), *marks] if kind in ALONE else ["choice", *reader.columns(), *marks]
     for name in needed:
@@ -109,7 +118,7 @@ def _long(table: RoleTable, kind: str, reader: OptionReader, problems: Problems,
             raise DataError(
                 f"the column {as_given(name)} is missing; {kind} need {', '.join(needed)}{wide}. {suggestion(name, table.header)}"
             )
-    optional = [name for name in (group, WEIGHT) if name is not None and name in table.header]
+    optional = [name for name in (group, WEIGHT, RATER) if name is not None and name in table.header]
     rows, known = Rows(problems), dict[str, int]()
     for chunk in table.chunks(list(dict.fromkeys([*needed, *optional])), problems, progress):
         if kind == "approvals":  # each row is an answer
@@ -123,8 +132,7 @@ def _long(table: RoleTable, kind: str, reader: OptionReader, problems: Problems,
         options = reader.codes(chunk, problems)
         said = {name: _marks(chunk, name, answers, problems) for name in marks}
         _check_answered(chunk, group, answers, said, problems)
-        if WEIGHT in table.header:
-            said[WEIGHT] = cells.finite_or_missing(chunk.cells[WEIGHT], chunk.numbers, WEIGHT, problems)
+        said |= raters.marks_of_answers(chunk, problems)
         if kind == "ratings":  # what was not rated says nothing
             answers = np.where(np.isnan(said["rating"]), ABSENT, answers)
         rows.add(chunk.numbers, answers, options, said)
@@ -155,7 +163,9 @@ def _marks(chunk: Chunk, name: str, answers: Integers, problems: Problems) -> Fl
     return found
 
 
-def _wide(table: RoleTable, kind: str, reader: OptionReader, problems: Problems, progress: Progress | None) -> Answers:
+def _wide(
+    table: RoleTable, kind: str, reader: OptionReader, raters: Raters, problems: Problems, progress: Progress | None
+) -> Answers:
     roles = wide_roles(table.header, kind)
     by_key = isinstance(reader, KeyColumn)
     named: list[str] = []
@@ -179,7 +189,7 @@ def _wide(table: RoleTable, kind: str, reader: OptionReader, problems: Problems,
             return {"kept": np.stack([np.ones(len(codes)), np.nan_to_num(undecided)], axis=1)}
         return {name: marked(chunk, name, roles, by_key, problems) for name in named}
 
-    return WideReader(table, reader, problems, progress).read(roles, named, marks)
+    return WideReader(table, reader, raters, problems, progress).read(roles, named, marks)
 
 
 def _ranks(chunk: Chunk, codes: Integers, ranked: int, problems: Problems) -> Floats:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from choicebo.choices import cells
 from choicebo.choices.building import repeated
 from choicebo.choices.choice import Choice
 from choicebo.choices.problems import Problems
+from choicebo.choices.tables import Chunk
 from choicebo.errors import DataError
 
 Floats = NDArray[np.float64]
@@ -19,7 +21,8 @@ Integers = NDArray[np.int64]
 
 ABSENT = -1
 """In the place of an answer or an option: there is none, or none that could be read."""
-WEIGHT = "weight"
+WEIGHT, RATER = "weight", "rater"
+"""Marks that belong to an answer and not to one of its options; a rater is a code."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,8 @@ class Answers:
     """The line or row in which each answer begins: (n,)."""
     weights: list[float] | None
     """How often each counts, (n,); None: once."""
+    raters: list[int] | None
+    """The code of who gave each, (n,), or `ABSENT`; None: nothing is said of raters."""
     sound: NDArray[np.bool_]
     """Whether all rows of each could be read: (n,). What seems wrong with the others may follow from those that could not."""
 
@@ -91,10 +96,20 @@ class Rows:
                 )
         begins = np.flatnonzero(np.diff(answers, prepend=ABSENT))
         lengths = np.diff(begins, append=len(answers))
-        weights = self._weights(marks.pop(WEIGHT, None), numbers, answers[begins], lengths, answer_name)
-        sound = ~np.isin(answers[begins], list(self._unsound))
-        found = Answers(lengths, options, marks, numbers[begins], weights, sound)
-        self._check(found, answers[begins], answer_name, least)
+        codes, rows = answers[begins], (numbers, np.repeat(np.arange(len(begins)), lengths))
+        weights = self._of_answers(WEIGHT, marks.pop(WEIGHT, None), rows, codes, answer_name)
+        raters = self._of_answers(RATER, marks.pop(RATER, None), rows, codes, answer_name)
+        sound = ~np.isin(codes, list(self._unsound))
+        found = Answers(
+            lengths,
+            options,
+            marks,
+            numbers[begins],
+            None if weights is None else np.nan_to_num(weights, nan=1.0).tolist(),
+            None if raters is None else np.nan_to_num(raters, nan=ABSENT).astype(np.int64).tolist(),
+            sound,
+        )
+        self._check(found, codes, answer_name, least)
         return found
 
     def _put_together(self) -> tuple[Integers, Integers, Integers, dict[str, Floats]]:
@@ -116,25 +131,55 @@ class Rows:
                 problem = f"choice {name(codes[answer])} keeps no option; give at least one of its rows kept 1"
                 self.problems.add(found.numbers[answer], problem)
 
-    def _weights(
-        self, given: Floats | None, numbers: Integers, codes: Integers, lengths: Integers, name: Callable[[int], Any]
-    ) -> list[float] | None:
-        """The weight of each answer: the one that its rows give, or 1 where none does."""
-        if given is None or not len(given):
+    def _of_answers(
+        self,
+        role: str,
+        given: Floats | None,
+        rows: tuple[Integers, Integers],
+        codes: Integers,
+        name: Callable[[int], Any],
+    ) -> Floats | None:
+        """What the rows of each answer say of all of it, NaN where none does; rows that disagree are a problem."""
+        if given is None:
             return None
-        answers = np.repeat(np.arange(len(lengths)), lengths)
+        numbers, answers = rows
         told = np.flatnonzero(~np.isnan(given))
-        weights = np.ones(len(lengths))
+        found = np.full(len(codes), np.nan)
         which, first = np.unique(answers[told], return_index=True)
-        weights[which] = given[told[first]]
-        for row in told[given[told] != weights[answers[told]]].tolist():
+        found[which] = given[told[first]]
+        for row in told[given[told] != found[answers[told]]].tolist():
+            values = f" {given[row]:g}, but {found[answers[row]]:g}" if role == WEIGHT else ", but another one"
             self.problems.add(
                 numbers[row],
-                f"choice {name(codes[answers[row]])} has the weight {given[row]:g}, but {weights[answers[row]]:g} in an "
-                f"earlier {self.problems.word.lower()}; give all rows of a choice the same weight",
+                f"choice {name(codes[answers[row]])} has the {role}{values} in an earlier {self.problems.word.lower()}; "
+                f"give all rows of a choice the same {role}",
             )
-        check_weights(given[told], numbers[told], self.problems)
-        return [float(weight) for weight in weights]
+        if role == WEIGHT:
+            check_weights(given[told], numbers[told], self.problems)
+        return found
+
+
+class Raters:
+    """Names of raters, and their codes."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, int] = {}
+
+    def marks_of_answers(self, chunk: Chunk, problems: Problems) -> dict[str, Floats]:
+        """The weight and the rater that each row gives, if the table has them."""
+        found = {}
+        if WEIGHT in chunk.cells:
+            found[WEIGHT] = cells.finite_or_missing(chunk.cells[WEIGHT], chunk.numbers, WEIGHT, problems)
+        if RATER in chunk.cells:
+            labels = cells.labels(chunk.cells[RATER], chunk.numbers, RATER, problems)
+            codes = [np.nan if label is None else self.names.setdefault(label, len(self.names)) for label in labels]
+            found[RATER] = np.array(codes, dtype=np.float64)
+        return found
+
+    def of(self, codes: Sequence[int]) -> list[str | None]:
+        """The names of codes; None for nobody."""
+        names = list(self.names)
+        return [None if code == ABSENT else names[code] for code in codes]
 
 
 def check_weights(weights: Floats, numbers: Integers, problems: Problems) -> None:

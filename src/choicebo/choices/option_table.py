@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from choicebo.choices import cells
-from choicebo.choices.long_table import WEIGHT
+from choicebo.choices.long_table import RATER, WEIGHT
 from choicebo.choices.option_columns import InputColumns, KeyColumn, OptionReader, ParameterColumns
 from choicebo.choices.options import unit_scaled
 from choicebo.choices.problems import Problems
@@ -38,11 +38,11 @@ def option_reader(
     if space is not None and not isinstance(space, Space):
         raise DataError(f"space is {as_given(space)}; give a Space or a Catalogue")
     if options is not None:
-        return _listed_options(options, inputs, space, scale)
+        return _listed_options(options, table.called("option"), inputs, space, scale)
     if space is not None:
         return ParameterColumns(space)
     if is_long:
-        used = {"choice", "option", WEIGHT, *MARKS[kind], *(("sitting",) if kind in ALONE else ())}
+        used = {"choice", "option", WEIGHT, RATER, *MARKS[kind], *(("sitting",) if kind in ALONE else ())}
         found = list(inputs) if inputs is not None else [name for name in table.header if name not in used]
         label = "option" if "option" in table.header else None
     else:
@@ -66,14 +66,17 @@ def _checked_inputs(given: Any) -> list[str]:
     return names
 
 
-def _listed_options(given: Any, inputs: Sequence[str] | None, space: Space | None, scale: bool) -> KeyColumn:
-    """The options of a table with a key and the inputs of each."""
+def _listed_options(
+    given: Any, called: str, inputs: Sequence[str] | None, space: Space | None, scale: bool
+) -> KeyColumn:
+    """The options of a table with the inputs of each, and its key in the column ``option`` or as the answers call it."""
     table = open_table(given)
-    if "option" not in table.header:
+    key = next((name for name in ("option", called) if name in table.header), None)
+    if key is None:
         raise DataError(
-            f"the table of options has no column 'option' with their keys; it has {as_given(list(table.header))}"
+            f"the table of options has no column {called!r} with their keys; it has {as_given(list(table.header))}"
         )
-    named = [name for name in table.header if name and name != "option"] if inputs is None else list(inputs)
+    named = [name for name in table.header if name and name != key] if inputs is None else list(inputs)
     reader: OptionReader = InputColumns(named) if space is None else ParameterColumns(space)
     missing = [name for name in reader.columns() if name not in table.header]
     if missing or not reader.columns():
@@ -81,9 +84,9 @@ def _listed_options(given: Any, inputs: Sequence[str] | None, space: Space | Non
     problems = Problems(f"{table.word} of the options")
     rows: dict[str, int] = {}
     codes: list[int] = []
-    for chunk in table.chunks(["option", *reader.columns()], problems):
+    for chunk in table.chunks([key, *reader.columns()], problems):
         codes += reader.codes(chunk, problems).tolist()
-        labels = cells.labels(chunk.cells["option"], chunk.numbers, "option", problems)
+        labels = cells.labels(chunk.cells[key], chunk.numbers, key, problems)
         for number, label in zip(chunk.numbers.tolist(), labels, strict=True):
             if label is None or label in rows:
                 problems.add(

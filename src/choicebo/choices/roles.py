@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from choicebo.choices.long_table import WEIGHT
+from choicebo.choices.long_table import RATER, WEIGHT
 from choicebo.choices.problems import Problems
 from choicebo.choices.tables import Chunk, Progress, Table
 from choicebo.errors import DataError
@@ -31,6 +31,7 @@ ROLES = (
     "winner",
     "loser",
     WEIGHT,
+    RATER,
     *dict.fromkeys(mark for marks in MARKS.values() for mark in marks),
 )
 ALONE = ("ratings", "approvals")
@@ -62,7 +63,7 @@ class RoleTable:
     """A table whose columns go by their roles."""
 
     def __init__(self, table: Table, columns: Mapping[str, str]) -> None:
-        self._table, self.word = table, table.word
+        self._table, self._columns, self.word = table, columns, table.word
         patterns = {
             role: re.compile(rf"{re.escape(column)}(\d*(?:\..*)?)", re.DOTALL) for role, column in columns.items()
         }
@@ -78,6 +79,10 @@ class RoleTable:
         names |= {name: name for name in table.header if name and name not in taken and name not in names}
         self._names = names
         self.header = tuple(names)
+
+    def called(self, role: str) -> str:
+        """How the table calls the column of a role."""
+        return self._columns.get(role, role)
 
     def chunks(self, columns: Sequence[str], problems: Problems, progress: Progress | None = None) -> Iterator[Chunk]:
         """The rows, with these columns of theirs."""

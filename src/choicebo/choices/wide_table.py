@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from choicebo.choices import cells
-from choicebo.choices.long_table import WEIGHT, Answers, Rows
+from choicebo.choices.long_table import RATER, WEIGHT, Answers, Raters, Rows
 from choicebo.choices.option_columns import OptionReader
 from choicebo.choices.problems import Problems
 from choicebo.choices.tables import Chunk, Progress, Table
@@ -23,8 +23,16 @@ Integers = NDArray[np.int64]
 class WideReader:
     """Reads the answers of a table with a row for each."""
 
-    def __init__(self, table: Table, options: OptionReader, problems: Problems, progress: Progress | None) -> None:
-        self._table, self._options, self._problems, self._progress = table, options, problems, progress
+    def __init__(
+        self, table: Table, options: OptionReader, raters: Raters, problems: Problems, progress: Progress | None
+    ) -> None:
+        self._table, self._options, self._raters, self._problems, self._progress = (
+            table,
+            options,
+            raters,
+            problems,
+            progress,
+        )
         self._rows = Rows(problems)
         self._count = 0
 
@@ -38,8 +46,8 @@ class WideReader:
             named: Other columns.
             marks: From some rows and the codes of their options, (n, roles), what was said of each option, (n, roles) by name.
         """
-        weight = [WEIGHT] if WEIGHT in self._table.header else []
-        columns = [*(name for role in roles for name in self._options.columns(role)), *named, *weight]
+        optional = [name for name in (WEIGHT, RATER) if name in self._table.header]
+        columns = [*(name for role in roles for name in self._options.columns(role)), *named, *optional]
         missing = [name for name in columns if name not in self._table.header]
         if missing:
             raise DataError(
@@ -54,9 +62,8 @@ class WideReader:
         rows, width = codes.shape
         answers = np.repeat(np.arange(self._count, self._count + rows), width)
         self._count += rows
-        if WEIGHT in chunk.cells:
-            weights = cells.finite_or_missing(chunk.cells[WEIGHT], chunk.numbers, WEIGHT, self._problems)
-            marks[WEIGHT] = np.repeat(weights[:, None], width, axis=1)
+        for role, values in self._raters.marks_of_answers(chunk, self._problems).items():
+            marks[role] = np.repeat(values[:, None], width, axis=1)
         flat = {role: values.ravel() for role, values in marks.items()}
         self._rows.add(np.repeat(chunk.numbers, width), answers, codes.ravel(), flat)
 

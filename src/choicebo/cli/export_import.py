@@ -120,6 +120,7 @@ def import_(
     \b
     An option is given by a column for each parameter or, in a catalogue, by its key in the column "option". In pairs these are
     winner.NAME and loser.NAME, or keys. A row may also be a whole answer: option1, option2, ... with kept, best or worst.
+    A column "rater" says whose answers they are; --rater makes all of them one person's.
 
     \b
     Examples:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import repeat
 from typing import Any, Literal
 
 import choicebo
@@ -193,18 +194,22 @@ def amend_all(
 
 def add(state: State, choices: Iterable[Added], rater: str, at: datetime | None) -> list[Event]:
     """Choices made elsewhere, together; undo takes them back together."""
-    return list(additions(state, choices, rater, at))
+    return list(additions(state, choices, repeat(rater), at))
 
 
-def additions(
-    state: State, choices: Iterable[Added], rater: str, at: datetime | None, key: OptionKeys | None = None
-) -> Iterator[Event]:
-    """The same one by one, for more choices than should be in memory at once; the state may follow meanwhile."""
-    first, key = state.position + 1, key or OptionKeys()
+def additions(state: State, choices: Iterable[Added], raters: Iterable[str], at: datetime | None) -> Iterator[Event]:
+    """The same one by one, for more choices than should be in memory at once, each with its rater.
+
+    The state may follow meanwhile. Undo takes back what was added together by a rater.
+    """
+    position, key = state.position, OptionKeys()
+    first: dict[str, int] = {}
     seen = {key(option) for event in state.events.values() for option in event.options}
-    for number, (options, kept) in enumerate(choices):
+    for (options, kept), rater in zip(choices, raters, strict=False):
+        position += 1
         keys = [key(option) for option in options]
         new = tuple([each not in seen for each in keys])
         seen.update(keys)
-        target = first if number else None
-        yield Event(first + number, "addition", rater, at, target, kept, added=tuple(options), added_new=new)
+        target = first.get(rater)
+        first.setdefault(rater, position)
+        yield Event(position, "addition", rater, at, target, kept, added=tuple(options), added_new=new)

@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from datetime import datetime
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import sqlalchemy as sa
 
+from choicebo.choices.problems import Problems
 from choicebo.errors import StudyError, StudyExistsError, StudyNotFoundError
 from choicebo.formatting import as_given
 from choicebo.history import OWNER, Answer, Event, Question, State, Steering, rules, steering
@@ -599,10 +601,10 @@ class Study:
 
     def _import(self, read: ReadChoices, rater: str | None, progress: Progress | None) -> int:
         """Store choices that were read from somewhere: all in one transaction, or none."""
-        choices = transfer.added(transfer.checked(read))
-        name, total = self._events.rater(rater), len(read.choices)
+        choices, total = transfer.added(transfer.checked(read)), len(read.choices)
+        raters = self._raters_of(read) if rater is None and read.raters else repeat(self._events.rater(rater))
         with self._events.writing() as writer:
-            events = rules.additions(writer.state, choices, name, now())
+            events = rules.additions(writer.state, choices, raters, now())
             return writer.extend(events, lambda count: progress and progress("storing", count / total))
 
     def widget(self, rater: str | None = None, *, patience: float | None = None) -> ChoiceWidget:
@@ -621,6 +623,19 @@ class Study:
         from choicebo.interop.notebook import ChoiceWidget, StudyLoop
 
         return ChoiceWidget(StudyLoop(self, rater, patience))
+
+    def _raters_of(self, read: ReadChoices) -> tuple[str, ...]:
+        """Who made each of the choices; those whom nobody knows are named together."""
+        known: dict[str | None, str] = {}
+        problems = Problems(read.word, transfer.NOTHING)
+        for number, name in zip(read.numbers, read.raters or (), strict=True):
+            if name not in known and not problems.has(number):
+                try:
+                    known[name] = self._events.rater(name)
+                except StudyError as error:
+                    problems.add(number, f"{error} Add them with add_rater(), or give rater=... for all answers.")
+        problems.check()
+        return tuple(known[name] for name in read.raters or ())
 
     # ---- what happened
 
@@ -922,7 +937,7 @@ class Study:
 
         Args:
             source: Pairs of options, or a table as for :meth:`import_table`.
-            rater: Whose answers they are; None: the owner's.
+            rater: Whose answers they are; None: those of whom a column ``rater`` names, or the owner's.
             columns: Columns that are called otherwise than winner, loser and undecided.
             progress: Called as ``progress(stage, fraction)`` while much is read and stored.
         """
@@ -943,7 +958,7 @@ class Study:
         Args:
             data: Choices among points of the unit cube, as `ChoiceData` or a file of it; or a table of choices among options of
                 this study, as for :meth:`import_table`.
-            rater: Whose answers they are; None: the owner's.
+            rater: Whose answers they are; None: those of whom a column ``rater`` names, or the owner's.
             columns: Columns of a table that are called otherwise than choice, option and kept.
             progress: Called as ``progress(stage, fraction)`` while much is read and stored.
         """
@@ -970,7 +985,7 @@ class Study:
                 the baseline of the study.
             columns: Columns that are called otherwise, as ``{"choice": "question_id"}``.
             options: A table of the options, if the answers name them by a key and this is no study of a catalogue.
-            rater: Whose answers they are; None: the owner's.
+            rater: Whose answers they are; None: those of whom a column ``rater`` names, or the owner's.
             progress: Called as ``progress(stage, fraction)`` while much is read and stored.
         """
         read = transfer.read_table(

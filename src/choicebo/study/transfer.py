@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from choicebo.study.study import Study
 
 TABLES = ("options", "answers", "pareto", "probabilities")
-_NOTHING = "Nothing was imported."
+NOTHING = "Nothing was imported."
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 """How a cell begins that a spreadsheet would compute, or one that was protected from it."""
 _NUMBER = re.compile(r"[+-]?\d+([.,]\d*)?([eE][+-]?\d+)?")
@@ -72,7 +72,7 @@ def read_table(
             options=options,
             space=space,
             baseline=baseline,
-            conclusion=_NOTHING,
+            conclusion=NOTHING,
             progress=progress,
         )
 
@@ -88,7 +88,7 @@ def read_pairs(
         return read_table(space, given, "pairs", columns=columns, progress=progress)
     if not given:
         raise DataError("There are no pairs to import.")
-    problems = Problems("Pair", _NOTHING)
+    problems = Problems("Pair", NOTHING)
     found: list[Option] = []
     for number, pair in enumerate(given):
         try:
@@ -120,7 +120,7 @@ def read_choices(
         raise DataError("There are no choices to import.")
     options = space.decode(data.X)
     astray = np.abs(space.encode(options) - data.X).max(axis=1) > max(ROUNDING, 1e-6)
-    problems = Problems("Choice", _NOTHING)
+    problems = Problems("Choice", NOTHING)
     if astray.any():
         for number, choice in enumerate(data.choices):
             wrong = [row for row in choice.shown if astray[row]]
@@ -133,7 +133,7 @@ def read_choices(
 
 def checked(read: ReadChoices) -> ReadChoices:
     """The same, if a study can hold it: answers without weights, and no option both kept and rejected under two names."""
-    problems = Problems(read.word, _NOTHING)
+    problems = Problems(read.word, NOTHING)
     for number, choice in zip(read.numbers, read.choices, strict=True):
         if choice.weight != 1.0:
             problems.add(
@@ -221,9 +221,9 @@ def _nothing_imported() -> Iterator[None]:
         raise
     except DataError as error:
         told = str(error)
-        if _NOTHING in told:
+        if NOTHING in told:
             raise
-        raise DataError(f"{told}\n{_NOTHING}" if "\n" in told else f"{told.rstrip('.')}. {_NOTHING}") from None
+        raise DataError(f"{told}\n{NOTHING}" if "\n" in told else f"{told.rstrip('.')}. {NOTHING}") from None
 
 
 def _is_of_cube(space: Space | Catalogue, source: Any) -> bool:
