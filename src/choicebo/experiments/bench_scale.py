@@ -6,7 +6,6 @@ Every measurement is made in a process of its own, so that its peak of memory is
 from __future__ import annotations
 
 import multiprocessing
-import resource
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -188,6 +187,10 @@ def peak_megabytes() -> float:
         for line in status.read_text(encoding="ascii", errors="replace").splitlines():
             if line.startswith("VmHWM:"):
                 return float(line.split()[1]) / 1024.0
+    if sys.platform == "win32":
+        return float("nan")
+    import resource
+
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / 1024.0**2 if sys.platform == "darwin" else peak / 1024.0
 
