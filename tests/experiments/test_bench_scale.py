@@ -128,6 +128,8 @@ def test_the_command_prints_rows_and_writes_figures(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(bench_scale, "measure", lambda sizes, *_: iter([OURS] * len(sizes)))
     form = bench_forms.FormTiming("toy", 60.0, 32.0, 0.81, 0.82, 0.01, 1.0, 0.5)
     monkeypatch.setattr(bench_forms, "compare", lambda _: iter([form]))
+    asked = bench_scale.QuestionTiming(5000, 4966, 1.9, 2.7)
+    monkeypatch.setattr(bench_scale, "in_own_process", lambda *_: asked)
     path = tmp_path / "scale.json"
     arguments = ["bench", "--scale", "--sizes", "1000,2000", "--json", str(path)]
     result = CliRunner().invoke(build_app(), arguments, env={"CHOICEBO_DATA": ""})
@@ -136,6 +138,14 @@ def test_the_command_prints_rows_and_writes_figures(tmp_path: Path, monkeypatch:
     written = json.loads(path.read_text(encoding="utf-8"))
     assert [each["choices"] for each in written["scale"]] == [1000, 1000]
     assert written["forms"][0]["task"] == "toy"
+    assert "after 5,000 answers about 4,966 options: 1.9 s" in result.output
+    assert written["question"][0]["answers"] == 5000
+
+
+def test_the_question_of_a_long_study_is_timed() -> None:
+    found = bench_scale.time_question(40)
+    assert found.answers == 40
+    assert found.seconds > 0.0
 
 
 @pytest.mark.parametrize("sizes", ["", "abc", "5", "100,-1"])

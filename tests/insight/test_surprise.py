@@ -6,7 +6,7 @@ from insight_helpers import believing, believing_otherwise, tastes
 
 import choicebo as cb
 from choicebo.errors import InvalidInputError
-from choicebo.insight import surprises
+from choicebo.insight import held_out, surprises
 
 
 def test_a_wrong_answer_comes_first_and_is_worth_a_second_look(slipped):
@@ -101,3 +101,13 @@ def test_an_answer_that_one_chain_alone_expects_surprises_the_others():
     found = surprises(believing_otherwise(data, right, wrong, wrong, wrong, draws=60), refits=0)
     assert all(each.expected == (1,) for each in found)
     assert all(each.probability < 0.02 for each in found)
+
+
+def test_many_answers_are_judged_by_fewer_draws_with_nearly_the_same_result(bread_posterior, monkeypatch):
+    every = held_out.expectations(bread_posterior)
+    monkeypatch.setattr(held_out, "_WORK", 1)
+    some = held_out.expectations(bread_posterior)
+    assert [each.choice for each in some] == [each.choice for each in every]
+    away = [0.5 * np.abs(a.probabilities - b.probabilities).sum() for a, b in zip(some, every, strict=True)]
+    assert 0.0 < np.mean(away) < 0.08
+    assert all(np.isclose(each.probabilities.sum(), 1.0) for each in some)

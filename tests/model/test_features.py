@@ -9,7 +9,7 @@ import pytest
 from model_helpers import central_differences
 
 import choicebo as cb
-from choicebo.model.covariance import Hyperparameters, option_covariance
+from choicebo.model.covariance import Hyperparameters, mixing, option_covariance
 from choicebo.model.engines import Hamiltonian, Laplace, Limits, Variational
 from choicebo.model.engines.base import ModelSpec
 from choicebo.model.engines.gaussian import climb, log_posterior, precision_at
@@ -60,6 +60,16 @@ def test_with_all_options_inducing_features_are_the_square_factor():
     np.testing.assert_allclose(features.factors, square.factors, atol=1e-6)
 
 
+def test_latent_values_are_damped_by_what_the_features_leave_out():
+    _, prior = prior_of([0, 3, 6, 9, 12], ModelSpec(2, nugget=0.2))
+    assert (prior.damping < 1.0).all()
+    left_out = 1.0 - (prior.factors**2).sum(2)
+    np.testing.assert_allclose(prior.left_out, left_out, atol=1e-5)
+    variance = mixing(HYPER) ** 2 @ left_out.mean(1)
+    np.testing.assert_allclose(prior.damping, 1.0 / np.sqrt(1.0 + variance), rtol=1e-5)
+    np.testing.assert_allclose(prior.mixing, prior.damping[:, None] * mixing(HYPER), rtol=1e-5)
+
+
 def test_whitened_values_come_back():
     _, prior = prior_of([0, 3, 6, 9, 12])
     v = np.random.default_rng(1).normal(size=(2, 5, 3)).astype(np.float32)
@@ -105,14 +115,16 @@ def test_the_derivative_by_hyperparameters_is_that_of_differences(kernel, correl
     weights = np.random.default_rng(4).normal(size=(2, OPTIONS))
     v = np.random.default_rng(5).normal(size=(2, 5))
     X = some_data().X
+    prior = Whitener.of(spec, prior_of(rows)[0]).at(HYPER)
+    unit = mixing(prior.hyper) / np.exp(HYPER.log_scale)[:, None]
+    left_out = unit**2 @ prior.left_out.mean(1)  # as it is here: that it changes with the length-scales does not count
 
     def total(vector):
         hyper = Hyperparameters(vector[:4].reshape(2, 2), vector[4:6], np.array([[0.0, 0.0], [vector[6], 0.0]]))
         prior = Whitener.of(spec, prior_of(rows)[0]).at(hyper)
         # In double precision: differences of single numbers would say little.
-        from choicebo.model.covariance import mixing
-
         mixed = mixing(hyper if correlated else hyper._replace(coupling=np.zeros((2, 2))))
+        mixed = mixed / np.sqrt(1.0 + np.exp(2.0 * hyper.log_scale) * left_out)[:, None]
         parts = np.stack(
             [
                 option_covariance(kernel, spec.nugget, X, X[rows], np.exp(hyper.log_lengthscale[d]))
@@ -124,7 +136,6 @@ def test_the_derivative_by_hyperparameters_is_that_of_differences(kernel, correl
         return float((weights * (mixed @ parts)).sum())
 
     at = np.concatenate([HYPER.log_lengthscale.ravel(), HYPER.log_scale, [HYPER.coupling[1, 0]]])
-    prior = Whitener.of(spec, prior_of(rows)[0]).at(HYPER)
     gradient = weights[..., None].astype(np.float32)
     side = prior.outer_side(gradient, gradient)[..., 0]
     found = prior.by_hyper(np.einsum("dm,er->dmer", side, v))
@@ -313,7 +324,7 @@ def test_hyperparameters_of_a_part_of_the_choices_and_draws_of_all(engine, induc
 
 @pytest.mark.parametrize("inducing", [None, 25])
 def test_beyond_a_number_of_choices_hmc_draws_from_the_nearest_gaussian_and_says_so(inducing):
-    data = some_data(150, 50)
+    data = some_data(300, 50)
     engine = Hamiltonian(max_choices=100, limits=Limits(1.05, 200.0))
     fit, drawn = (
         cb.ChoiceGP(engine=each, inducing=inducing).fit_silently(data)

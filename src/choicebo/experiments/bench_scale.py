@@ -6,7 +6,6 @@ Every measurement is made in a process of its own, so that its peak of memory is
 from __future__ import annotations
 
 import multiprocessing
-import resource
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -30,6 +29,8 @@ Array = NDArray[np.float64]
 
 SET_SIZE = 5
 TEST_SETS = 2_000
+LONG_STUDY = 5_000
+"""Answers after which a question is timed."""
 PATIENCE = 120.0
 """Seconds after which a peer is given up, at this size and all larger ones."""
 NOISE = 0.05
@@ -145,6 +146,49 @@ def time_pairwise(choices: int, test_sets: int = TEST_SETS) -> ScaleTiming:
     )
 
 
+@dataclass(frozen=True)
+class QuestionTiming:
+    """The next question of a long study: from its answers to the options to show."""
+
+    answers: int
+    options: int
+    seconds: float
+    cpu_seconds: float
+
+
+def time_question(answers: int) -> QuestionTiming:
+    """Ask after so many answers about as many options, with the settings of a study and two hidden objectives."""
+    from choicebo.history import Event
+    from choicebo.model import compiling
+    from choicebo.optimizer.settings import Settings
+    from choicebo.optimizer.situation import Situation, next_question
+    from choicebo.space import Real, Space
+
+    space = Space([Real("x", 0, 1), Real("y", 0, 1)])
+    given = task(answers, 1).train
+    options = space.decode(given.X)
+    events = tuple(
+        Event(
+            number,
+            "addition",
+            "owner",
+            None,
+            None,
+            tuple(choice.shown.index(row) for row in choice.kept),
+            added=tuple(options[row] for row in choice.shown),
+            added_new=(False,) * len(choice.shown),
+        )
+        for number, choice in enumerate(given.choices, start=1)
+    )
+    settings = Settings.from_dict({"latent_dim": 2}).checked(space)
+    compiling.prepare()
+    next_question(Situation(space, settings, events[:20]))  # what is loaded once is not the question's
+    began, cpu_began = time.perf_counter(), time.process_time()
+    next_question(Situation(space, settings, events))
+    seconds, cpu = time.perf_counter() - began, time.process_time() - cpu_began
+    return QuestionTiming(answers, given.n_options, seconds, cpu)
+
+
 def measure(
     sizes: Sequence[int], peers: bool = False, patience: float = PATIENCE, test_sets: int = TEST_SETS
 ) -> Iterator[ScaleTiming | GivenUp]:
@@ -188,6 +232,10 @@ def peak_megabytes() -> float:
         for line in status.read_text(encoding="ascii", errors="replace").splitlines():
             if line.startswith("VmHWM:"):
                 return float(line.split()[1]) / 1024.0
+    if sys.platform == "win32":
+        return float("nan")
+    import resource
+
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / 1024.0**2 if sys.platform == "darwin" else peak / 1024.0
 
@@ -222,7 +270,7 @@ def line(cells: Sequence[str]) -> str:
     """The cells under each other: rows are printed one by one, as they are measured.
 
     >>> line(("choicebo", "100")).rstrip()
-    'choicebo        100'
+    'choicebo         100'
     """
     first, *rest = (f"{cell:>{width}}" for cell, width in zip(cells, WIDTHS, strict=False))
     return "  ".join([first.strip().ljust(WIDTHS[0]), *rest])

@@ -245,6 +245,11 @@ def _bench_scale(sizes: list[int], peers: bool, patience: float, data: Path | No
     for found in bench_scale.measure(sizes, peers, patience):
         timings.append(found)
         output.say(bench_scale.line(bench_scale.row(found)))
+    question = bench_scale.in_own_process(bench_scale.time_question, bench_scale.LONG_STUDY)
+    output.say(
+        f"\nThe next question of a study after {question.answers:,} answers about {question.options:,} options: "
+        f"{question.seconds:.1f} s, {question.cpu_seconds:.1f} CPU-s"
+    )
     output.say(f"\nFeatures beside square factors, {bench_forms.N_CHOICES} choices of 3, accuracy of exact sets:")
     forms = []
     for form in bench_forms.compare(data):
@@ -259,7 +264,7 @@ def _bench_scale(sizes: list[int], peers: bool, patience: float, data: Path | No
             logit.append(each)
             output.say(f"{each.method:<26}  log score {each.log_score:.4f}  {each.seconds:.1f} s")
     if json is not None:
-        parts: dict[str, list[Any]] = {"scale": timings, "forms": forms, "logit": logit}
+        parts: dict[str, list[Any]] = {"scale": timings, "question": [question], "forms": forms, "logit": logit}
         content = {**provenance(), **{name: [asdict(each) for each in part] for name, part in parts.items()}}
         json.write_text(dumps(content, indent=1) + "\n", encoding="utf-8")
         output.say(f"Figures: {json}")

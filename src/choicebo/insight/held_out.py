@@ -11,12 +11,15 @@ from choicebo.choices import Choice, ChoiceData
 from choicebo.errors import InvalidInputError
 from choicebo.formatting import as_given
 from choicebo.model.choice_table import choice_table, subset_of_code
+from choicebo.model.draws import evenly
 from choicebo.model.loo import smoothed_weights
 from choicebo.model.posterior import Posterior
 from choicebo.space.points import rows_in
 
 Array = NDArray[np.float64]
 
+_WORK, _FEWEST_DRAWS = 500_000, 64
+"""Draws times choices that are looked at, at the most: many answers are judged by fewer draws, but at least by so many."""
 LARGEST_TABLE = 10
 """Sets with more options have too many subsets to look at each."""
 
@@ -74,6 +77,10 @@ def expectations(posterior: Posterior) -> list[Expectation]:
     latent = posterior.sample(posterior.options, draws=chains * draws)
     # The posterior hands out its draws across the chains, the weights have one chain after the other.
     weights = np.exp(log_weights).reshape(-1, chains, draws).swapaxes(1, 2).reshape(len(log_weights), -1)
+    looked_at = max(_FEWEST_DRAWS, _WORK // len(weights))
+    if looked_at < chains * draws:
+        some = evenly(chains * draws, looked_at)
+        latent, weights = latent[some], weights[:, some] / weights[:, some].sum(1, keepdims=True)
     place = rows_in(posterior.options, posterior.data.X)
     found = []
     for number, choice in enumerate(posterior.data.choices):

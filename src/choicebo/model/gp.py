@@ -17,7 +17,7 @@ from choicebo.model.covariance import Hyperparameters, HyperPrior, Kernel, kerne
 from choicebo.model.diagnostics import diagnose
 from choicebo.model.engines import Engine, ModelSpec, Reporter, engine_named
 from choicebo.model.engines.base import INDEPENDENT, ProgressCallback, are_whole
-from choicebo.model.engines.whitening import Whitener
+from choicebo.model.engines.whitening import FeatureWhitened, Whitener
 from choicebo.model.evaluate import Likelihood
 from choicebo.model.features import representatives
 from choicebo.model.likelihood import check_likelihood_settings, is_number
@@ -144,7 +144,7 @@ class ChoiceGP:
             prior = Whitener.of(spec, likelihood).at(found.hyper)
             values = prior.over(flat, likelihood.values)
             log_likelihood = values.reshape(chains, draws, -1)[..., likelihood.place]
-            own = None if likelihood.inducing is None else own_parts(likelihood, prior, flat)
+            own = own_parts(likelihood, prior, flat) if isinstance(prior, FeatureWhitened) else None
         if not np.isfinite(log_likelihood).all():
             raise NumericalError(
                 f"engine {engine.name!r} produced draws that are not finite; try another seed or engine='vi'"

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from choicebo.model.alignment import aligned_orders
 from choicebo.model.engines.gaussian import curvature_of_parts
-from choicebo.model.engines.whitening import Whitened
+from choicebo.model.engines.whitening import FeatureWhitened
 from choicebo.model.evaluate import Likelihood
 from choicebo.model.native import LANES
 
@@ -38,7 +38,7 @@ class OwnParts(NamedTuple):
     """(draws,): no choice tells in which order the latent dimensions come; which of the orders each draw has."""
 
 
-def own_parts(likelihood: Likelihood, prior: Whitened, draws: Array) -> OwnParts:
+def own_parts(likelihood: Likelihood, prior: FeatureWhitened, draws: Array) -> OwnParts:
     """The own parts of all options, around the mean of the ``draws: (draws, n_e, size)`` of each order."""
     parts = np.stack([draws[:, d] @ lower.T for d, lower in enumerate(prior.found.lower)], axis=2)
     latent = parts @ prior.mixing.T.astype(np.float64)
@@ -48,34 +48,29 @@ def own_parts(likelihood: Likelihood, prior: Whitened, draws: Array) -> OwnParts
     return OwnParts(mean, spread, order.reshape(-1))
 
 
-def _around(likelihood: Likelihood, prior: Whitened, v: Array) -> tuple[Array, Array]:
-    scale = np.sqrt(left_out(prior))
-    base = prior.latent(v[..., None].astype(np.float32))
+def _around(likelihood: Likelihood, prior: FeatureWhitened, v: Array) -> tuple[Array, Array]:
+    scale, damping = np.sqrt(prior.left_out), prior.damping[:, None].astype(np.float32)
+    mixing = prior.mixing / damping
+    base = prior.latent(v[..., None].astype(np.float32)) / damping[..., None]
     own = np.zeros_like(scale)
     shares = np.linspace(1.0, 0.0, LANES, dtype=np.float32)
     for _ in range(_STEPS):
-        latent = base + _mixed(prior, scale * own)[..., None]
+        latent = base + _mixed(mixing, scale * own)[..., None]
         _, gradient = likelihood.value_and_gradient(np.repeat(latent, LANES, axis=2))
-        slope = scale * (prior.mixing.T @ gradient[..., 0]) - own
-        blocks = curvature_of_parts(likelihood, prior, latent[..., 0])
+        slope = scale * (mixing.T @ gradient[..., 0]) - own
+        blocks = curvature_of_parts(likelihood, mixing, latent[..., 0])
         move = _solved(blocks, scale, slope)
         # A lapse makes the posterior other than log-concave: of shares of the step the best is taken.
         tried = own[..., None] + move[..., None] * shares
-        value, _ = likelihood.value_and_gradient(base + _mixed(prior, scale[..., None] * tried))
+        value, _ = likelihood.value_and_gradient(base + _mixed(mixing, scale[..., None] * tried))
         own = tried[..., int((value - 0.5 * (tried * tried).sum((0, 1), dtype=np.float64)).argmax())]
     curvature = np.stack([blocks[d][d].diagonal() for d in range(len(own))])
     spread = scale / np.sqrt(1.0 + scale * scale * np.maximum(curvature, 0.0))
     return (scale * own).astype(np.float64), spread.astype(np.float64)
 
 
-def left_out(prior: Whitened) -> Singles:
-    """(n_e, m): the share of each option's variance that features leave out."""
-    told = np.einsum("dmr,dmr->dm", prior.factors, prior.factors)
-    return np.asarray(np.maximum(1.0 - told, 0.0), dtype=np.float32)
-
-
-def _mixed(prior: Whitened, parts: Singles) -> Singles:
-    return np.asarray((prior.mixing @ parts.reshape(len(parts), -1)).reshape(parts.shape), dtype=np.float32)
+def _mixed(mixing: Singles, parts: Singles) -> Singles:
+    return np.asarray((mixing @ parts.reshape(len(parts), -1)).reshape(parts.shape), dtype=np.float32)
 
 
 def _solved(blocks: list[list[Any]], scale: Singles, right: Singles) -> Singles:

@@ -104,7 +104,8 @@ def _precision_of_features(likelihood: Likelihood, prior: Whitened, points: tupl
 
 def curved_features(likelihood: Likelihood, prior: Whitened, point: Array) -> Singles:
     """Negative Hessian by the parts times the features, (n_e, m, n_e, size), at whitened values (n_e, size)."""
-    blocks = curvature_of_parts(likelihood, prior, prior.latent(point[..., None].astype(np.float32))[..., 0])
+    latent = prior.latent(point[..., None].astype(np.float32))[..., 0]
+    blocks = curvature_of_parts(likelihood, prior.mixing, latent)
     n_e = len(point)
     result = np.empty((n_e, prior.options, n_e, prior.size), dtype=np.float32)
     for d in range(n_e):
@@ -113,9 +114,9 @@ def curved_features(likelihood: Likelihood, prior: Whitened, point: Array) -> Si
     return result
 
 
-def curvature_of_parts(likelihood: Likelihood, prior: Whitened, latent: Singles) -> list[list[Any]]:
+def curvature_of_parts(likelihood: Likelihood, mixing: Singles, latent: Singles) -> list[list[Any]]:
     """Negative Hessian of the log-likelihood by the parts at ``latent: (n_e, m)``: a sparse matrix for each two dimensions."""
-    blocks, mixing, n_e = likelihood.sparse_curvature(latent), prior.mixing, len(latent)
+    blocks, n_e = likelihood.sparse_curvature(latent), len(latent)
     pairs = [(a, b) for a in range(n_e) for b in range(n_e)]
     return [
         [

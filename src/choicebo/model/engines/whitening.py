@@ -63,7 +63,11 @@ class Whitened:
     @functools.cached_property
     def mixing(self) -> Singles:
         """(n_e, n_e), output scales included."""
-        return covariance.mixing(self.hyper).astype(np.float32)
+        return self._mixing.astype(np.float32)
+
+    @functools.cached_property
+    def _mixing(self) -> Array:
+        return covariance.mixing(self.hyper)
 
     def latent(self, v: Singles) -> Singles:
         """Latent values (n_e, m, lanes) of whitened ones, (n_e, size, lanes)."""
@@ -72,7 +76,7 @@ class Whitened:
     def whitened(self, latent: Singles) -> Array:
         """Whitened values of latent ones, (n_e, m) or (n_e, m, lanes)."""
         latent = self._telling(latent)
-        parts = np.linalg.solve(covariance.mixing(self.hyper), latent.reshape(len(latent), -1)).reshape(latent.shape)
+        parts = np.linalg.solve(self._mixing, latent.reshape(len(latent), -1)).reshape(latent.shape)
         return np.stack(
             [
                 solve_triangular(lower, part, lower=True, check_finite=False)
@@ -149,6 +153,24 @@ class FeatureWhitened(Whitened):
         """Not so."""
         return False
 
+    @functools.cached_property
+    def left_out(self) -> Singles:
+        """(n_e, m): the share of each option's variance that the features leave out."""
+        told = np.einsum("dmr,dmr->dm", self.factors, self.factors)
+        return np.asarray(np.maximum(1.0 - told, 0.0), dtype=np.float32)
+
+    @functools.cached_property
+    def damping(self) -> Array:
+        """(n_e,): what the latent values are multiplied by before they are compared.
+
+        What the features leave out is noise to a comparison, beside its own of variance one; so differences count for less.
+        """
+        return np.asarray(1.0 / np.sqrt(1.0 + covariance.mixing(self.hyper) ** 2 @ self.left_out.mean(1)))
+
+    @functools.cached_property
+    def _mixing(self) -> Array:
+        return self.damping[:, None] * covariance.mixing(self.hyper)
+
     def outer_side(self, gradient: Singles, pulled: Singles) -> Singles:
         """The derivative by the parts at all options."""
         return self._mixed(self.mixing.T, gradient)
@@ -168,10 +190,13 @@ class FeatureWhitened(Whitened):
             ],
             dtype=np.float64,
         )
+        # A larger scale is damped more. That the length-scales change the damping, too, is too little to count.
+        damped = self.damping**2
         if not self.spec.correlated:
-            return Hyperparameters(by_lengthscale, np.diag(by_parts), np.zeros((n_e, n_e)))
+            return Hyperparameters(by_lengthscale, damped * np.diag(by_parts), np.zeros((n_e, n_e)))
         by_mixing = np.asarray(np.linalg.solve(covariance.mixing(self.hyper).T, by_parts), dtype=np.float64)
-        return Hyperparameters(by_lengthscale, *covariance.mixing_gradient(self.hyper, by_mixing))
+        by_scale, by_coupling = covariance.mixing_gradient(self.hyper, by_mixing)
+        return Hyperparameters(by_lengthscale, damped * by_scale, by_coupling)
 
     def _telling(self, latent: Singles) -> Singles:
         return latent[:, self.inducing]
