@@ -109,7 +109,7 @@ def test_a_model_that_knows_too_little_is_not_asked_by(study: Study) -> None:
 
 
 def test_who_asks_beside_a_long_fit_is_asked_by_the_model_there_is(study: Study, pool: SlowToFit) -> None:
-    scheduler = Scheduler(pool, patience=60.0)
+    scheduler = Scheduler(pool, patience=4000.0)  # so long that a wait would be noticed
     try:
         first = scheduler._think(study, "owner", "")  # a fit that somebody else has begun
         asked = scheduler.begin_question(study, "owner").result(timeout=30)
@@ -127,7 +127,7 @@ def test_who_asks_beside_a_long_fit_is_asked_by_the_model_there_is(study: Study,
 
 
 def test_while_others_wait_models_are_fitted_and_nothing_more(study: Study, pool: SlowToFit) -> None:
-    scheduler = Scheduler(pool, patience=60.0)
+    scheduler = Scheduler(pool, patience=4000.0)  # so long that a wait would be noticed
     scheduler._thinking._limit = lambda: 1
     try:
         blocked = scheduler._thinking.submit("cake", lambda: pool.go.wait(60))
