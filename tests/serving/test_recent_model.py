@@ -16,6 +16,7 @@ import pytest
 import choicebo as cb
 from choicebo.optimizer import situation as compute
 from choicebo.optimizer.computations import Recent
+from choicebo.serving.computing import Computing
 from choicebo.serving.scheduler import Scheduler
 from choicebo.study import Study
 
@@ -108,7 +109,7 @@ def test_a_model_that_knows_too_little_is_not_asked_by(study: Study) -> None:
 
 
 def test_who_asks_beside_a_long_fit_is_asked_by_the_model_there_is(study: Study, pool: SlowToFit) -> None:
-    scheduler = Scheduler(pool, patience=60.0)
+    scheduler = Scheduler(pool, patience=4000.0)  # so long that a wait would be noticed
     try:
         first = scheduler._think(study, "owner", "")  # a fit that somebody else has begun
         asked = scheduler.begin_question(study, "owner").result(timeout=30)
@@ -126,7 +127,7 @@ def test_who_asks_beside_a_long_fit_is_asked_by_the_model_there_is(study: Study,
 
 
 def test_while_others_wait_models_are_fitted_and_nothing_more(study: Study, pool: SlowToFit) -> None:
-    scheduler = Scheduler(pool, patience=60.0)
+    scheduler = Scheduler(pool, patience=4000.0)  # so long that a wait would be noticed
     scheduler._thinking._limit = lambda: 1
     try:
         blocked = scheduler._thinking.submit("cake", lambda: pool.go.wait(60))
@@ -139,6 +140,21 @@ def test_while_others_wait_models_are_fitted_and_nothing_more(study: Study, pool
         assert "had learned from" not in study.ask(stand_in=True).reason
     finally:
         scheduler.close()
+
+
+def test_nobody_waits_where_nothing_computes(tmp_path: Path) -> None:
+    class Away(Computing):
+        slots = 0
+
+    away = Away()
+    scheduler = Scheduler(away, patience=600.0)
+    with Study.create(tmp_path / "study.db", "bread", SPACE, executor=away, **SETTINGS) as study:
+        for _ in range(2):
+            study.tell(study.ask(stand_in=True), [0])
+        try:
+            assert scheduler.begin_question(study, "owner").result(timeout=60).strategy == "stand-in"
+        finally:
+            scheduler.close()
 
 
 def test_after_a_restart_questions_come_from_the_latest_model_that_was_stored(study: Study, pool: SlowToFit) -> None:

@@ -118,7 +118,7 @@ class Scheduler:
     async def _ask_in_time(self, study: Study, rater: str) -> Question:
         """Wait until the model's question is there, or the rater has waited long enough, and ask. The model works on."""
         begun, began = datetime.now(UTC), time.monotonic()
-        until = began + self.patience
+        until = began + (self.patience if self._can_compute() else 0.0)
         share = await self._in_thread(lambda: _share(study, rater))
         turn = self._turns.setdefault((study.name, share), asyncio.Lock())
         is_patient = True
@@ -162,6 +162,10 @@ class Scheduler:
                 raise
 
         return self._start(("model", study.name, share), lambda: self._thinking.submit(study.name, think))
+
+    def _can_compute(self) -> bool:
+        """Whether anything computes: a cluster may have no workers, or be out of reach, and nobody waits for that."""
+        return not isinstance(self.pool, Computing) or self.pool.slots > 0
 
     def _at_once(self) -> int:
         """How many models are fitted at the same time: all that compute but one, which is there for quick questions."""

@@ -179,6 +179,8 @@ def serve(
         from choicebo.serving.cluster import Cluster
 
         pool = Cluster(cluster, settings.caps, keeps_one_free=True)
+        if not pool.workers:
+            output.warn(f"The cluster at {cluster} has no workers yet: until it has, questions come without the model.")
     app = create_app(replace(settings, url=_address(study)), pool)
     app.state.server.list()  # a database that cannot be read is an error now, not in the browser
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
