@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import choicebo as cb
+from choicebo.model.alignment import aligned_orders
 from choicebo.pareto import non_dominated
 
 with warnings.catch_warnings():
@@ -66,6 +67,13 @@ def test_a_trace_can_be_drawn(fits):
     az.plot_trace(fits[2].to_arviz(), var_names=["latent"], coords={"option": [0]})
     assert plt.get_fignums()
     plt.close("all")
+
+
+def test_all_draws_number_the_objectives_alike(fits):
+    raw = fits[2].draws.latent
+    assert len(np.unique(aligned_orders(raw), axis=0)) == 2  # each draw has a numbering of its own
+    latent = fits[2].to_arviz()["posterior"]["latent"].values
+    assert len(np.unique(aligned_orders(latent.reshape(-1, *latent.shape[2:])), axis=0)) == 1
 
 
 def test_draws_of_a_chain_are_that_chains(fits):
