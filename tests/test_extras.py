@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import re
 import subprocess
 import sys
@@ -61,12 +62,20 @@ def run(program: str, *arguments: str, hidden: set[str] = OPTIONAL) -> subproces
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def complaint(statement: str, hidden: set[str] = OPTIONAL) -> str:
-    """The message of the MissingExtraError that a statement raises."""
-    program = f"{LOOP}\ntry:\n    {statement}\nexcept cb.MissingExtraError as error:\n    print(error)"
-    found = run(program, hidden=hidden)
+def complaints(statements: dict[str, str]) -> dict[str, str]:
+    """The messages of the MissingExtraErrors that statements raise, tried one after the other in one process."""
+    program = f"""{LOOP}
+import json
+said = {{}}
+for name, statement in {statements!r}.items():
+    try:
+        exec(statement)
+    except cb.MissingExtraError as error:
+        said[name] = str(error)
+print(json.dumps(said))"""
+    found = run(program)
     assert found.returncode == 0, found.stderr
-    return found.stdout
+    return json.loads(found.stdout)
 
 
 def test_the_core_asks_learns_and_answers():
@@ -92,24 +101,22 @@ print(question._repr_html_()[:6])
     assert found.stdout.split("\n")[:2] == ["answers: 1", "<style"], found.stderr
 
 
-@pytest.mark.parametrize(
-    ("statement", "extra"),
-    [
-        ("cb.Study", "study"),
-        ("loop.to_dict()", "study"),
-        ("from choicebo import plots; plots.new_figure()", "plots"),
-        ("loop.tell(loop.ask(), [0]); loop.posterior().to_arviz()", "arviz"),
-        ("import choicebo.interop.botorch", "botorch"),
-        ("import choicebo.interop.sklearn", "sklearn"),
-        ("loop.widget()", "notebook"),
-    ],
-)
-def test_what_needs_an_extra_says_which(statement, extra):
-    assert re.search(rf"needs the package \w+: pip install 'choicebo\[{extra}\]'", complaint(statement))
-
-
-def test_data_frames_say_what_to_install():
-    assert "pip install pandas, or pip install polars" in complaint("loop.pareto_set().to_frame()")
+def test_what_needs_an_extra_says_which():
+    statements = {
+        "study": "cb.Study",
+        "record": "loop.to_dict()",
+        "plots": "from choicebo import plots; plots.new_figure()",
+        "arviz": "loop.tell(loop.ask(), [0]); loop.posterior().to_arviz()",
+        "botorch": "import choicebo.interop.botorch",
+        "sklearn": "import choicebo.interop.sklearn",
+        "notebook": "loop.widget()",
+        "frame": "loop.data.to_frame()",
+    }
+    found = complaints(statements)
+    assert "pip install pandas, or pip install polars" in found.pop("frame")
+    assert "pip install 'choicebo[study]'" in found.pop("record")
+    for extra in set(statements) - {"frame", "record"}:
+        assert re.search(rf"needs the package \w+: pip install 'choicebo\[{extra}\]'", found[extra])
 
 
 def test_the_command_says_which_extra_it_needs():
