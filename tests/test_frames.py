@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -57,24 +58,21 @@ def test_a_status(library, tmp_path):
     assert (row["name"], row["answers"], row["raters"]) == ("bread", 1, 1)
 
 
-def test_the_library_that_is_in_use_is_taken(monkeypatch):
-    pytest.importorskip("polars")
-    pandas = pytest.importorskip("pandas")
-    monkeypatch.delitem(sys.modules, "polars", raising=False)
-    assert isinstance(DATA.to_frame(), pandas.DataFrame)
-    monkeypatch.delitem(sys.modules, "pandas")
-    import polars
+def imported(monkeypatch, *names: str) -> None:
+    """Let it look as if the program had imported these libraries and no others."""
+    monkeypatch.setattr(frames, "sys", SimpleNamespace(modules=dict.fromkeys(names)))
 
-    monkeypatch.setitem(sys.modules, "polars", polars)
-    assert isinstance(DATA.to_frame(), polars.DataFrame)
+
+def test_the_library_that_is_in_use_is_taken(monkeypatch):
+    polars, pandas = pytest.importorskip("polars"), pytest.importorskip("pandas")
+    for names, expected in [((), pandas), (("pandas",), pandas), (("polars",), polars), (("polars", "pandas"), pandas)]:
+        imported(monkeypatch, *names)
+        assert isinstance(DATA.to_frame(), expected.DataFrame)
 
 
 def test_without_any_the_error_says_what_to_install(monkeypatch):
-    for name in frames.LIBRARIES:
-        monkeypatch.setitem(sys.modules, name, None)
+    imported(monkeypatch)
     monkeypatch.setattr(frames.importlib.util, "find_spec", lambda name: None)
-    for name in frames.LIBRARIES:
-        monkeypatch.delitem(sys.modules, name)
     with pytest.raises(cb.MissingExtraError, match="pip install pandas, or pip install polars"):
         DATA.to_frame()
     monkeypatch.setitem(sys.modules, "polars", None)

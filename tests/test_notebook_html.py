@@ -96,7 +96,7 @@ def test_tables_say_what_counts():
     assert "88 %" in found["pareto set"]
     assert "4 choices among 3 options" in found["choices"]
     assert "worst R-hat" in found["posterior"]
-    assert "1 hidden objectives predict best" in found["selection"]
+    assert "1 hidden objective predicts" in found["selection"]
 
 
 def test_a_long_table_is_cut_and_says_so():

@@ -37,7 +37,7 @@ def table(
 
     Args:
         caption: What it is a table of.
-        headings: One text per column; of very many columns the first are shown.
+        headings: One text per column, or none at all; of very many columns the first are shown.
         rows: Values; numbers are aligned to the right.
         marked: Which rows stand out.
         total: How many rows there would be, where not all are given.
@@ -48,8 +48,10 @@ def table(
     """
     shown = [list(row)[:_MOST_COLUMNS] for row in rows][:MOST_ROWS]
     columns = list(headings)[:_MOST_COLUMNS]
-    right = [bool(shown) and all(_is_number(row[at]) for row in shown) for at in range(len(columns))]
+    width = len(shown[0]) if shown else len(columns)
+    right = [bool(columns and shown) and all(_is_number(row[at]) for row in shown) for at in range(width)]
     head = "".join(f'<th scope="col"{_right(at, right)}>{_text(each)}</th>' for at, each in enumerate(columns))
+    head = f"<thead><tr>{head}</tr></thead>" if head else ""
     body = "".join(
         f'<tr{_class(number < len(marked) and marked[number])}><th scope="row"{_right(0, right)}>{_text(row[0])}</th>'
         + "".join(f"<td{_right(at, right)}>{_text(each)}</td>" for at, each in enumerate(row[1:], start=1))
@@ -59,7 +61,7 @@ def table(
     missing = (len(shown) if total is None else total) - len(shown)
     notes = [f"and {missing:,} more"] * (missing > 0) + list(below)
     return (
-        f'{_STYLE}<div class="cbo"><table><caption>{_text(caption)}</caption><thead><tr>{head}</tr></thead>'
+        f'{_STYLE}<div class="cbo"><table><caption>{_text(caption)}</caption>{head}'
         f"<tbody>{body}</tbody></table>{''.join(f'<p>{_text(note, 400)}</p>' for note in notes)}</div>"
     )
 
@@ -70,7 +72,7 @@ def facts(caption: str, said: Mapping[str, Any], below: Iterable[str] = ()) -> s
     >>> "posterior" in facts("A posterior", {"draws": 640})
     True
     """
-    return table(caption, ["", ""], list(said.items()), below=below)
+    return table(caption, [], list(said.items()), below=below)
 
 
 def options_table(
@@ -88,7 +90,7 @@ def options_table(
         [number + 1, *(option.get(name) for name in names), *(column[number] for column in added.values())]
         for number, option in enumerate(options[:MOST_ROWS])
     ]
-    return table(caption, ["", *names, *added], rows, marked=marked, total=len(options), below=below)
+    return table(caption, ["option", *names, *added], rows, marked=marked, total=len(options), below=below)
 
 
 def _is_number(value: Any) -> bool:

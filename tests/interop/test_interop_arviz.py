@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import choicebo as cb
+from choicebo.model.alignment import aligned_orders
 from choicebo.pareto import non_dominated
 
 with warnings.catch_warnings():
@@ -66,6 +67,20 @@ def test_a_trace_can_be_drawn(fits):
     az.plot_trace(fits[2].to_arviz(), var_names=["latent"], coords={"option": [0]})
     assert plt.get_fignums()
     plt.close("all")
+
+
+def test_all_draws_number_the_objectives_alike():
+    rng = np.random.default_rng(0)
+    X = rng.random((30, 2))
+    wanted = np.stack([-((X[:, 0] - 0.2) ** 2) - X[:, 1] ** 2, -((X[:, 0] - 0.8) ** 2) - X[:, 1] ** 2], axis=1)
+    sets = [rng.choice(30, 4, replace=False) for _ in range(50)]
+    data = cb.ChoiceData(X, [(shown, shown[non_dominated(wanted[shown])]) for shown in sets])
+    posterior = cb.ChoiceGP(2).fit_silently(data)
+    raw = aligned_orders(posterior.draws.latent)
+    assert len(np.unique(raw, axis=0)) == 2  # either objective may come first
+    latent = posterior.to_arviz()["posterior"]["latent"].values
+    found = aligned_orders(latent.reshape(-1, *latent.shape[2:]))
+    assert len(np.unique(found, axis=0)) == 1
 
 
 def test_draws_of_a_chain_are_that_chains(fits):

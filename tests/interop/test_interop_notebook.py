@@ -21,6 +21,7 @@ from choicebo.errors import ChoiceboError
 from choicebo.interop.notebook import ChoiceWidget
 
 CHROMIUM = Path("/usr/bin/chromium")
+AXE = next((Path(__file__).parents[1] / "e2e/vendor").glob("axe-*.min.js"))
 SPACE = cb.Space([cb.Real("temperature", 150, 220, unit="°C"), cb.Categorical("flour", ["rye", "<b>oat</b>"])])
 
 
@@ -232,6 +233,10 @@ def test_a_question_is_answered_in_a_cell_by_mouse_and_keyboard(lab):
         assert widget.locator("[data-count]").inner_text() == "Keep 1 of 5"
         widget.locator("button[value=keep]").click()
         widget.locator('form[data-question="2"]').wait_for()
+
+        page.evaluate(AXE.read_text("utf-8"))
+        found = page.evaluate("() => axe.run('.choicebo', { rules: { region: { enabled: false } } })")
+        assert [each["id"] for each in found["violations"]] == []
 
         cells = page.locator(".jp-Cell").count()
         widget.locator("input").first.focus()  # and by keyboard, whose keys JupyterLab knows too

@@ -22,7 +22,7 @@ from choicebo.choices.positions import index, items, kept_positions
 from choicebo.choices.problems import Problems
 from choicebo.choices.tables import Progress
 from choicebo.errors import DataError
-from choicebo.formatting import as_given
+from choicebo.formatting import as_given, counted
 from choicebo.frames import to_frame
 from choicebo.notebook_html import MOST_ROWS, table
 from choicebo.space import Catalogue, Space
@@ -500,7 +500,8 @@ class ChoiceData:
             [number, ", ".join(map(str, choice.shown)), ", ".join(map(str, choice.kept))]
             for number, choice in enumerate(self.choices[:MOST_ROWS])
         ]
-        caption = f"{self.n_choices:,} choices among {self.n_options:,} options with {self.dim} inputs"
+        about = f"{counted(self.n_options, 'option')} with {counted(self.dim, 'input')}"
+        caption = f"{counted(self.n_choices, 'choice')} among {about}"
         return table(caption, ["choice", "shown", "kept"], rows, total=self.n_choices)
 
     def save(self, path: str | Path) -> None:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from choicebo.choices import ChoiceData
 from choicebo.errors import InvalidInputError
-from choicebo.formatting import as_given
+from choicebo.formatting import as_given, counted
 from choicebo.frames import to_frame
 from choicebo.model.covariance import Hyperparameters, HyperPrior
 from choicebo.model.engines.base import ProgressCallback, Reporter
@@ -87,7 +87,8 @@ class DimensionSelection:
         rows = [[getattr(row, name) for name in names] for row in self.table]
         best = [row.latent_dim == self.best for row in self.table]
         headings = ["hidden objectives", *(name.replace("_", " ") for name in names[1:])]
-        return table(f"{self.best} hidden objectives predict best", headings, rows, marked=best)
+        said = f"{counted(self.best, 'hidden objective')} {'predicts' if self.best == 1 else 'predict'} left-out choices best"
+        return table(said, headings, rows, marked=best)
 
     def to_frame(self, library: str | None = None) -> Any:
         """The table as a data frame, a row for each number of hidden objectives that was tried.
