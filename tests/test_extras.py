@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import choicebo as cb
 from choicebo.extras import needs
 
 PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))["project"]
@@ -120,11 +121,25 @@ def test_what_needs_an_extra_says_which():
 
 
 def test_the_command_says_which_extra_it_needs():
-    found = run("from choicebo.__main__ import main; main()", "--help")
+    program = "from choicebo.__main__ import main; main()"
+    found = run(program, "demo")
     assert found.returncode == 1
     assert found.stderr.startswith("Error: The command choicebo needs the package ")
     assert "pip install 'choicebo[cli]'" in found.stderr
     assert "Traceback" not in found.stderr
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]])
+def test_help_is_there_with_the_library_alone(arguments):
+    found = run("from choicebo.__main__ import main; main()", *arguments)
+    assert (found.returncode, found.stderr) == (0, "")
+    assert found.stdout.startswith("Usage: choicebo COMMAND")
+    assert "pip install 'choicebo[cli]'" in found.stdout
+
+
+def test_the_version_is_there_with_the_library_alone():
+    found = run("from choicebo.__main__ import main; main()", "--version")
+    assert (found.returncode, found.stdout) == (0, f"choicebo {cb.__version__}\n")
 
 
 def test_the_command_without_the_web_app_says_so(tmp_path):
