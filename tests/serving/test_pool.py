@@ -68,9 +68,13 @@ def test_a_process_that_hangs_is_replaced_and_its_job_done_again(pool: LocalPool
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is looked up in /proc")
-def test_a_process_that_grows_too_large_is_replaced_and_its_job_done_again(pool: LocalPool, tmp_path: Path) -> None:
-    assert pool.submit(grow, 800, str(tmp_path / "begun")).result(timeout=120) == 800
-    assert pool.counts["grew"] == 1
+def test_a_process_that_grows_too_large_is_replaced_and_its_job_done_again(tmp_path: Path) -> None:
+    pool = LocalPool(1, pools.Caps(60.0, 700))
+    try:
+        assert pool.submit(grow, 800, str(tmp_path / "begun")).result(timeout=120) == 800
+        assert (pool.counts["grew"], pool.counts["hung"]) == (1, 0)
+    finally:
+        pool.shutdown()
 
 
 def test_what_costs_two_processes_their_life_is_told_in_words(pool: LocalPool) -> None:
