@@ -45,8 +45,8 @@ class FormTiming:
 def compare(
     folder: Path | None, repetitions: int = 5, n_choices: int = N_CHOICES, model: ChoiceGP = ChoiceGP()
 ) -> Iterator[FormTiming]:
-    """The toy with as many seeds, and, where there is a folder of them, as many folds of each of the real data sets."""
-    yield _compared(model, "toy", [accuracy.toy_split(n_choices, seed) for seed in range(repetitions)])
+    """The toy with twice as many seeds, and, where there is a folder of them, as many folds of each of the real data sets."""
+    yield _compared(model, "toy", [accuracy.toy_split(n_choices, seed) for seed in range(2 * repetitions)])
     for name in REAL if folder is not None else ():
         data = real_data(name, folder or Path())
         folds = range(min(repetitions, accuracy.N_FOLDS))

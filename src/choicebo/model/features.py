@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
 FROM = 400
-"""Options up to which each has a value of its own with ``inducing="auto"``: there, features cost as much."""
+"""Options up to which each has a value of its own with ``inducing="auto"``: up to here, features save a few seconds at most."""
 LEFT_OUT = 0.01
 """Inducing options are added until this share of the variance is left out on average, as much as the nugget's, ..."""
 FEWEST, MOST = 32, 192
