@@ -180,7 +180,7 @@ def test_after_a_restart_questions_come_from_the_latest_model_that_was_stored(st
 def test_what_is_remembered_is_bounded_by_its_size() -> None:
     few: Recent[bytes] = Recent(size=lambda item: len(item) << 20)
     for number in range(6):
-        few.put(number, bytes(12))
+        few.put(number, bytes(3))
     assert [few.get(number) is not None for number in range(6)] == [False] * 4 + [True] * 2
     few.put("large", bytes(200))
     assert few.get("large") is not None

@@ -20,7 +20,7 @@ T = TypeVar("T")
 _REMEMBERED = 8
 """Models, looks and questions of so many situations are remembered: of several raters, or of the last answers."""
 
-_MOST_BYTES = 1 << 25
+_MOST_BYTES = 1 << 23
 """Fewer are, where they would take more memory; the latest always is."""
 
 _LOOK_BACK = 12
