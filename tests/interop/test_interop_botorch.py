@@ -43,6 +43,12 @@ def one_thread():
     torch.set_num_threads(before)
 
 
+@pytest.fixture(autouse=True)
+def seeded():
+    """Where an optimisation starts is random."""
+    torch.manual_seed(0)
+
+
 @pytest.fixture(scope="module")
 def posterior():
     """Of a person who wants little of the second input, and disagrees with themselves about the first."""
