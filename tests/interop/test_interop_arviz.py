@@ -121,3 +121,22 @@ def test_names_that_do_not_fit_are_refused(fits):
         fits[2].to_arviz(objective_names=["taste"])
     with pytest.raises(cb.InvalidInputError, match="has 1"):
         fits[2].to_arviz(cb.Space([cb.Real("heat", 0, 1)]))
+
+
+def test_a_posterior_with_features_has_draws_at_all_options(fits):
+    data = fits[2].data
+    posterior = cb.ChoiceGP(2, inducing=8).fit_silently(data)
+    found = posterior.to_arviz()
+    assert found["posterior"]["latent"].shape[2] == len(posterior.options) > 8
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert np.isfinite(score(az.loo(found)))
+
+
+def test_weights_count_in_the_density_of_the_draws(fits):
+    light = fits[1].data
+    heavy = cb.ChoiceData(light.X, [cb.Choice(each.shown, each.kept, weight=2.0) for each in light.choices])
+    posterior = cb.ChoiceGP(1).fit_silently(heavy)
+    prior = -0.5 * (posterior.whitened**2).sum((2, 3))
+    density = posterior.to_arviz()["sample_stats"]["lp"].values
+    np.testing.assert_allclose(density - prior, 2.0 * posterior.log_likelihood.sum(2), rtol=1e-5)

@@ -68,9 +68,10 @@ def to_arviz(
 
     likelihood = Likelihood.of(posterior.data, posterior.likelihood, posterior.spec.lapse)
     chains, draws = posterior.whitened.shape[:2]
-    latent = posterior.draws.latent  # the draws of all chains in turn
+    latent = posterior.draws.at(posterior.options, 0)  # the draws of all chains in turn
     orders = aligned_orders(latent)
-    log_probability = likelihood.normalised_values(np.swapaxes(latent, 1, 2))
+    log_probability = likelihood.normalised_values(np.swapaxes(latent, 1, 2))[..., likelihood.place]
+    weights = np.array([choice.weight for choice in posterior.data.choices])
     whitened_size = (posterior.whitened**2).reshape(chains, draws, -1).sum(2)
 
     def by_chain(values: Array) -> Array:
@@ -79,7 +80,7 @@ def to_arviz(
     groups: dict[str, dict[str, Any]] = {
         "posterior": {"latent": by_chain(reordered(latent, orders))},
         "log_likelihood": {"choice_probability": by_chain(log_probability)},
-        "sample_stats": {"lp": posterior.log_likelihood.sum(2) - 0.5 * whitened_size},
+        "sample_stats": {"lp": posterior.log_likelihood @ weights - 0.5 * whitened_size},
         "observed_data": {"kept": _kept(posterior, likelihood.rows)},
         "constant_data": {
             "X": posterior.options,
