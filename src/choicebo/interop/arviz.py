@@ -68,7 +68,7 @@ def to_arviz(
 
     likelihood = Likelihood.of(posterior.data, posterior.likelihood, posterior.spec.lapse)
     chains, draws = posterior.whitened.shape[:2]
-    latent = posterior.draws.latent  # the draws of all chains in turn
+    latent = posterior.sample(posterior.options, draws=chains * draws)  # the draws of all chains in turn
     orders = aligned_orders(latent)
     log_probability = likelihood.normalised_values(np.swapaxes(latent, 1, 2))
     whitened_size = (posterior.whitened**2).reshape(chains, draws, -1).sum(2)
