@@ -327,7 +327,7 @@ class TestResults:
         opt = optimizer()
         assert opt.posterior() is None
         assert opt.data is None
-        assert opt.pareto_set() == ()
+        assert opt.pareto_set() == []
 
 
 class TestSituation:

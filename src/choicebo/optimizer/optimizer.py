@@ -51,10 +51,13 @@ class ParetoOption(NamedTuple):
         return ParetoOptions([self])._repr_html_()
 
 
-class ParetoOptions(tuple[ParetoOption, ...]):
-    """Options with their probabilities, the most probable first."""
+class ParetoOptions(list[ParetoOption]):
+    """Options with their probabilities, the most probable first; equal to any list or tuple of the same."""
 
-    __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        return list(self) == list(other) if isinstance(other, list | tuple) else NotImplemented
 
     def to_frame(self, library: str | None = None) -> Any:
         """A data frame with an option in each row, and its ``probability``.
