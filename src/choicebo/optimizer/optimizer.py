@@ -54,7 +54,7 @@ class ParetoOption(NamedTuple):
 class ParetoOptions(list[ParetoOption]):
     """Options with their probabilities, the most probable first; equal to any list or tuple of the same."""
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def __eq__(self, other: object) -> bool:
         return list(self) == list(other) if isinstance(other, list | tuple) else NotImplemented

@@ -128,7 +128,7 @@ def describe(study: Study, rater: str | None, fitted: ChoiceOptimizer | None) ->
         objectives=tuple(each.sentence for each in _objectives(study, posterior)),
         diagnostics=posterior.diagnostics.problems,
         trust=posterior.diagnostics.sentence,
-        pareto_set=fitted.pareto_set(),
+        pareto_set=tuple(fitted.pareto_set()),
         advice=advise(study, posterior, questions, rater),
         surprising=_surprising(posterior, [act for act in past if act.counts]),
     )
