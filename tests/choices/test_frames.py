@@ -78,8 +78,7 @@ def test_a_long_table_gives_the_same_data_whatever_holds_it(case: tuple[np.ndarr
 def test_other_data_frames_are_read_too(library: str) -> None:
     module = pytest.importorskip(library)
     data = ChoiceData([[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]], [((0, 1, 2), (0, 2)), ((2, 1), (1,))])
-    frame = pd.DataFrame(rows_of(data))
-    table = module.from_pandas(frame) if library == "polars" else module.Table.from_pandas(frame)
+    table = module.DataFrame(rows_of(data)) if library == "polars" else module.Table.from_pylist(rows_of(data))
     assert same(ChoiceData.from_frame(table), data)
     if library == "polars":
         assert same(ChoiceData.from_frame(table.lazy()), data)
