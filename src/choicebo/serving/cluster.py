@@ -196,6 +196,9 @@ class Cluster(Computing):
             return
         self.counts[why] += 1
         job.attempts += 1
+        if why == "scheduler":
+            # Its workers may be gone with it: a job that is bound to them would wait for ever. See first who is there.
+            self._threads, self._counted = {}, 0.0
         if job.attempts < _ATTEMPTS and self.queue.put(job, first=True):
             return
         told = {"died": "died", "hung": f"took longer than {self.caps.seconds:g} s", "scheduler": "were lost"}[why]
