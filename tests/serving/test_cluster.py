@@ -149,7 +149,7 @@ def test_what_a_killed_worker_was_at_is_computed_by_another_and_a_restarted_sche
     dask.start_scheduler()
     dask.start_worker()
     (tmp_path / "go").touch()
-    assert again.result(timeout=90) == "done"
+    assert again.result(timeout=200) == "done"
     assert cluster.counts["done"] == before + 2
 
 

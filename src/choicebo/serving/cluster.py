@@ -17,7 +17,7 @@ from choicebo.serving.waiting_room import stopping
 
 log = logging.getLogger("choicebo.serving")
 
-_CONNECT_SECONDS = 30
+_CONNECT_SECONDS = 10
 """For which a scheduler is waited for at first, and after it was lost before the connection is made anew."""
 _BEAT = 0.2
 _CENSUS_SECONDS = 2.0
