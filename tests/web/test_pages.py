@@ -406,6 +406,14 @@ def test_what_takes_long_to_compute_beside_the_question_is_asked_for_again(
     assert 'hx-trigger="load delay:3s"' in learned.client.get("/study/bread/progress").text
 
 
+def test_the_page_looks_again_while_the_model_lacks_answers(learned: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "hx-get" not in learned.client.get("/study/bread/progress").text
+    monkeypatch.setattr(choose, "_learns_from", lambda _: 4)  # this study asks without the model
+    monkeypatch.setattr(Server, "last_progress", lambda *_: None)
+    monkeypatch.setattr(Study, "has_posterior", lambda *_: False)
+    assert 'hx-trigger="load delay:10s"' in learned.client.get("/study/bread/progress").text
+
+
 def test_the_bar_can_also_go_back_and_says_so() -> None:
     risen, fallen = Progress(9, 0.7, before=0.5), Progress(9, 0.7, before=0.8)
     assert (risen.fell, fallen.fell, Progress(9, 0.7).fell) == (False, True, False)

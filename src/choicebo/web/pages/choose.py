@@ -142,14 +142,20 @@ def _progress(request: Request, sitting: Seat, shown: bool = False, late: bool =
     study, server, learned_from = sitting.study, server_of(request), whose(sitting)
     sees = sees_result(request, sitting)
     is_thinking = sees and server.scheduler.is_thinking(study, sitting.rater)
+    answers = study.count_answers(learned_from) if sees else study.count_answers(sitting.rater)
+    known = server.last_progress(study, learned_from) if sees else None
+    learns_from = _learns_from(study) if sees else 0
+    # A question may come from an older model; that of the latest answers follows when there is time for it.
+    is_behind = 0 < learns_from <= answers and (known is None or known.learned < answers)
+    soon = "500ms" if sees and not shown else "3s" if is_thinking or late else "10s" if is_behind else ""
     return {
-        "answers": study.count_answers(learned_from) if sees else study.count_answers(sitting.rater),
+        "answers": answers,
         "own": study.count_answers(sitting.rater),
-        "progress": server.last_progress(study, learned_from) if sees else None,
+        "progress": known,
         "is_thinking": is_thinking,
-        "learns_from": _learns_from(study) if sees else 0,
+        "learns_from": learns_from,
         # Beside the question, which never waits for it; and again while there is something to wait for.
-        "refresh": "500ms" if sees and not shown else "3s" if is_thinking or late else "",
+        "refresh": soon,
     }
 
 
