@@ -14,10 +14,11 @@ MAX_OBJECTIVES = 31
 def dominates(a: ArrayLike, b: ArrayLike) -> bool:
     """Whether a is at least as good as b in every objective and better in one. a, b: (k,).
 
-    >>> dominates([1.0, 2.0], [1.0, 1.0])
-    True
-    >>> dominates([1.0, 2.0], [1.0, 2.0])
-    False
+    Examples:
+        >>> dominates([1.0, 2.0], [1.0, 1.0])
+        True
+        >>> dominates([1.0, 2.0], [1.0, 2.0])
+        False
     """
     first = _numbers(a, "a", ndim=1)
     second = _numbers(b, "b", ndim=1)
@@ -29,8 +30,9 @@ def dominates(a: ArrayLike, b: ArrayLike) -> bool:
 def non_dominated(values: ArrayLike) -> NDArray[np.bool_]:
     """Which rows no other row dominates; of equal rows all are. values: (n, k), result: (n,).
 
-    >>> non_dominated([[2.0, 1.0], [1.0, 2.0], [1.0, 1.0], [2.0, 1.0]]).tolist()
-    [True, True, False, True]
+    Examples:
+        >>> non_dominated([[2.0, 1.0], [1.0, 2.0], [1.0, 1.0], [2.0, 1.0]]).tolist()
+        [True, True, False, True]
     """
     points = _numbers(values, "values", ndim=2)
     import moocore
@@ -43,8 +45,9 @@ def hypervolume(values: ArrayLike, reference: ArrayLike) -> float:
 
     A row that is not better than the reference in every objective adds nothing.
 
-    >>> hypervolume([[2.0, 1.0], [1.0, 2.0], [9.0, -1.0]], reference=[0.0, 0.0])
-    3.0
+    Examples:
+        >>> hypervolume([[2.0, 1.0], [1.0, 2.0], [9.0, -1.0]], reference=[0.0, 0.0])
+        3.0
     """
     points, corner = _points_and_reference(values, reference)
     better = np.all(points > corner, axis=1)
@@ -58,8 +61,9 @@ def hypervolume(values: ArrayLike, reference: ArrayLike) -> float:
 def hypervolume_contributions(values: ArrayLike, reference: ArrayLike) -> NDArray[np.float64]:
     """The hypervolume that would be lost without each row alone. values: (n, k), result: (n,).
 
-    >>> hypervolume_contributions([[3.0, 1.0], [1.0, 2.0], [1.0, 1.0]], reference=[0.0, 0.0]).tolist()
-    [2.0, 1.0, 0.0]
+    Examples:
+        >>> hypervolume_contributions([[3.0, 1.0], [1.0, 2.0], [1.0, 1.0]], reference=[0.0, 0.0]).tolist()
+        [2.0, 1.0, 0.0]
     """
     points, corner = _points_and_reference(values, reference)
     lost = np.zeros(len(points))

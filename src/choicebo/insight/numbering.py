@@ -66,7 +66,7 @@ def numbering(
     draws: int = 100,
     seed: int = 0,
 ) -> Numbering:
-    """The objectives of a posterior as :func:`~choicebo.insight.drivers` numbers them.
+    """The objectives of a posterior as `drivers` numbers them.
 
     Args:
         posterior: What was learned.
@@ -86,9 +86,10 @@ def matched_names(values: Array, patterns: Sequence[Array], names: Sequence[str]
         patterns: What each named objective was worth at its options when it was named.
         names: Of the patterns; a later one stands above an earlier one.
 
-    >>> line = np.linspace(0, 1, 5)
-    >>> matched_names(np.column_stack([-line, 3 * line]), [line], ["warmth"])
-    ['', 'warmth']
+    Examples:
+        >>> line = np.linspace(0, 1, 5)
+        >>> matched_names(np.column_stack([-line, 3 * line]), [line], ["warmth"])
+        ['', 'warmth']
     """
     found = [""] * values.shape[1]
     if not patterns:

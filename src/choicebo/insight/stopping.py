@@ -130,7 +130,7 @@ def foresee(
     draws: int = 400,
     seed: int = 0,
 ) -> Foresight:
-    """Draws of what the next question is about; the arguments are those of :func:`stop_advice`."""
+    """Draws of what the next question is about; the arguments are those of `stop_advice`."""
     unseen = _candidates(posterior, candidates)
     known = len(posterior.options)
     asked = None if question is None else numeric(question, "question", "(k, d)")

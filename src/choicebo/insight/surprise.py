@@ -49,7 +49,7 @@ class Surprise:
     choice: int
     """Number of the choice in the data."""
     surprise: float
-    """Minus the log of :attr:`rarity`, in units of its mean over the person's other answers; 0 if the likeliest was given."""
+    """Minus the log of `rarity`, in units of its mean over the person's other answers; 0 if the likeliest was given."""
     rarity: float
     """Probability, as the other answers see it, of an answer that is no likelier than the one given."""
     probability: float

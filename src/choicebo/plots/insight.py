@@ -1,4 +1,4 @@
-"""Pictures of what a person wants to know; each takes what :mod:`choicebo.insight` or the selection of the dimension returns."""
+"""Pictures of what a person wants to know; each takes what `insight` or the selection of the dimension returns."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def draw_latent(
     order: Sequence[int] | None = None,
     points: int = 400,
 ) -> None:
-    """Draw what :func:`latent_against_input` shows on axes that exist already."""
+    """Draw what `latent_against_input` shows on axes that exist already."""
     latent_dim, dim = posterior.latent_dim, posterior.options.shape[1]
     names = list(labels) if labels is not None else [f"latent function {d + 1}" for d in range(latent_dim)]
     dimensions = list(order) if order is not None else list(range(latent_dim))
