@@ -7,6 +7,7 @@
 # This notebook reads such a file, is told about a wrong row, learns from the rest, and shows what people weigh.
 
 # %%
+# %matplotlib inline
 import numpy as np
 import pandas as pd
 
@@ -33,10 +34,15 @@ for number in range(1, 201):
         for _ in range(4)
     ]
     hidden = [
-        (-each["minutes"] - 6 * each["changes"] + rng.normal(0, 2), -each["euros"] - each["changes"] / 2)
+        (
+            -each["minutes"] - 6 * each["changes"] + rng.normal(0, 2),
+            -each["euros"] - each["changes"] / 2,
+        )
         for each in options
     ]
-    ticked = " ".join(str(position + 1) for position in np.flatnonzero(non_dominated(hidden)))
+    ticked = " ".join(
+        str(position + 1) for position in np.flatnonzero(non_dominated(hidden))
+    )
     row = {"response": number, "ticked": ticked}
     for position, option in enumerate(options, start=1):
         row |= {f"trip{position}.{name}": value for name, value in option.items()}
@@ -51,7 +57,13 @@ export.head(3)
 # `columns` says what the tool calls things, `space` in which units the attributes are. Wrong rows are named, all at once, before anything is learned:
 
 # %%
-space = cb.Space([cb.Integer("minutes", 15, 75), cb.Real("euros", 0, 9, step=0.1), cb.Integer("changes", 0, 3)])
+space = cb.Space(
+    [
+        cb.Integer("minutes", 15, 75),
+        cb.Real("euros", 0, 9, step=0.1),
+        cb.Integer("changes", 0, 3),
+    ]
+)
 names = {"kept": "ticked", "option": "trip"}
 table = export.drop(columns="response")
 try:
@@ -60,7 +72,9 @@ except cb.DataError as error:
     print(error)
 
 # %%
-data = cb.ChoiceData.from_frame(table.drop(index=17), "choices", columns=names, space=space)
+data = cb.ChoiceData.from_frame(
+    table.drop(index=17), "choices", columns=names, space=space
+)
 data
 
 # %% [markdown]
@@ -74,7 +88,11 @@ data
 train, test = data.subset(range(150)), data.subset(range(150, data.n_choices))
 posterior = cb.ChoiceGP(latent_dim=2, engine="laplace").fit(train, seed=0)
 right = sum(
-    {choice.shown[position] for position in posterior.predict_choice(test.X[list(choice.shown)])} == set(choice.kept)
+    {
+        choice.shown[position]
+        for position in posterior.predict_choice(test.X[list(choice.shown)])
+    }
+    == set(choice.kept)
     for choice in test.choices
 )
 print(
@@ -105,7 +123,10 @@ commutes = [
 probabilities = posterior.choice_probabilities(space.encode(commutes))
 pd.DataFrame(
     [
-        {"would consider": ", ".join(f"{commutes[i]['minutes']} min" for i in kept), "probability": p}
+        {
+            "would consider": ", ".join(f"{commutes[i]['minutes']} min" for i in kept),
+            "probability": p,
+        }
         for kept, p in probabilities.items()
     ]
 ).head(4).round(2)

@@ -7,6 +7,7 @@
 # The person of this notebook weighs two objectives that conflict, as in the paper's toy example.
 
 # %%
+# %matplotlib inline
 import dataclasses
 
 import numpy as np
@@ -45,7 +46,9 @@ figure
 # %%
 scores = {}
 for kernel in ("matern12", "matern32", "matern52", "rbf"):
-    fitted = dataclasses.replace(model, latent_dim=selection.best, kernel=kernel).fit(data, seed=0)
+    fitted = dataclasses.replace(model, latent_dim=selection.best, kernel=kernel).fit(
+        data, seed=0
+    )
     scores[kernel] = fitted.loo()
 
 leader = max(scores, key=lambda kernel: scores[kernel].elpd)
@@ -73,15 +76,23 @@ pd.DataFrame(rows).set_index("kernel").round(2)
 found = []
 for latent_dim, posterior in selection.posteriors.items():
     predicted = posterior.predict_choices(toy.test_sets)
-    accuracy = np.mean([p == kept for p, kept in zip(predicted, toy.test_kept, strict=True)])
-    found.append((latent_dim, selection.scores[latent_dim].elpd / data.n_choices, accuracy))
+    accuracy = np.mean(
+        [p == kept for p, kept in zip(predicted, toy.test_kept, strict=True)]
+    )
+    found.append(
+        (latent_dim, selection.scores[latent_dim].elpd / data.n_choices, accuracy)
+    )
 
 comparison = Figure(figsize=(5.2, 3.2), layout="constrained")
 axes = comparison.subplots()
 for latent_dim, score, accuracy in found:
     axes.plot(score, accuracy, "o", ms=9)
     axes.annotate(f"  {latent_dim}", (score, accuracy), va="center")
-axes.set(xlabel="leave-one-out score per answer", ylabel="exact predictions, unseen answers", title="hidden objectives")
+axes.set(
+    xlabel="leave-one-out score per answer",
+    ylabel="exact predictions, unseen answers",
+    title="hidden objectives",
+)
 comparison
 
 # %% [markdown]

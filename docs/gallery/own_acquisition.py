@@ -6,6 +6,7 @@
 # An acquisition is a small class. `prepare` is called once for each question; `score` says how good points would be, given draws of the hidden objectives. This one averages over the draws how far the weakest objective of a point is from the best value known.
 
 # %%
+# %matplotlib inline
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,7 +47,9 @@ space = cb.Space([cb.Real(name, 0, 1) for name in "uvwxy"])
 def objectives(option):
     """Two hidden objectives, each best at a place of its own; larger is better."""
     point = np.array(list(option.values()))
-    return -np.sum((point - [0.8, 0.7, 0.3, 0.4, 0.6]) ** 2), -np.sum((point - [0.2, 0.3, 0.7, 0.4, 0.6]) ** 2)
+    return -np.sum((point - [0.8, 0.7, 0.3, 0.4, 0.6]) ** 2), -np.sum(
+        (point - [0.2, 0.3, 0.7, 0.4, 0.6]) ** 2
+    )
 
 
 def person(options):
@@ -57,7 +60,12 @@ def person(options):
 def reached(acquisition, questions=15, seed=0):
     """The weakest objective of the best compromise shown, after each question."""
     optimizer = cb.ChoiceOptimizer(
-        space, acquisition=acquisition, latent_dim=2, engine="laplace", query_size=4, seed=seed
+        space,
+        acquisition=acquisition,
+        latent_dim=2,
+        engine="laplace",
+        query_size=4,
+        seed=seed,
     )
     best, curve = -np.inf, []
     for _ in range(questions):
@@ -75,13 +83,22 @@ def reached(acquisition, questions=15, seed=0):
 
 # %%
 names = {"balanced": Balanced(), "default": "default", "sobol": "sobol"}
-curves = {name: np.array([reached(given, seed=seed)[0] for seed in range(3)]) for name, given in names.items()}
+curves = {
+    name: np.array([reached(given, seed=seed)[0] for seed in range(3)])
+    for name, given in names.items()
+}
 
 figure = Figure(figsize=(6.4, 3.6), layout="constrained")
 axes = figure.subplots()
 for name, runs in curves.items():
     (line,) = axes.plot(range(1, runs.shape[1] + 1), runs.mean(0), label=name)
-    axes.fill_between(range(1, runs.shape[1] + 1), runs.min(0), runs.max(0), color=line.get_color(), alpha=0.15)
+    axes.fill_between(
+        range(1, runs.shape[1] + 1),
+        runs.min(0),
+        runs.max(0),
+        color=line.get_color(),
+        alpha=0.15,
+    )
 axes.set(xlabel="questions", ylabel="weakest objective of the best compromise")
 axes.legend(frameon=False)
 figure

@@ -6,6 +6,7 @@
 # A study keeps who answered what. It can learn from everybody together or from each person.
 
 # %%
+# %matplotlib inline
 import tempfile
 from pathlib import Path
 
@@ -27,21 +28,26 @@ space = cb.Space(
 # %% [markdown]
 # ## The tasters
 #
-# Ann, Ben and Cleo like their lemonade fresh and balanced; Dan has a sweet tooth. All of them are simulated.
+# Ann, Ben and Cleo like their lemonade fresh and balanced, each in their own way; Dan has a sweet tooth. All of them are simulated, and none of them is quite consistent.
 
 
 # %%
-def taste(drink, sweet_tooth):
-    """Balance and freshness; larger is better."""
-    ideal = 0.55 if not sweet_tooth else 1.6
-    balance = -abs(np.log(drink["sugar"] / drink["lemon"] / ideal))
-    freshness = drink["mint"] / 10 - abs(drink["lemon"] - 55) / 60 if not sweet_tooth else -drink["mint"] / 10
-    return balance, freshness
+ideal_sweetness = {"Ann": 0.5, "Ben": 0.6, "Cleo": 0.75, "Dan": 1.6}
+rng = np.random.default_rng(0)
+
+
+def taste(name, drink):
+    """Balance and freshness as a taster perceives them today; larger is better."""
+    balance = -abs(np.log(drink["sugar"] / drink["lemon"] / ideal_sweetness[name]))
+    freshness = drink["mint"] / 10 - abs(drink["lemon"] - 55) / 60
+    if name == "Dan":
+        freshness = -drink["mint"] / 10
+    return np.array([balance, freshness]) + rng.normal(0, 0.05, size=2)
 
 
 def taster(name, drinks):
     """Positions of the drinks that the taster keeps."""
-    return non_dominated([taste(drink, name == "Dan") for drink in drinks]).nonzero()[0]
+    return non_dominated([taste(name, drink) for drink in drinks]).nonzero()[0]
 
 
 # %% [markdown]
@@ -58,7 +64,6 @@ study = cb.Study.create(
     raters="separate",
     latent_dim=2,
     query_size=4,
-    engine="laplace",
 )
 tasters = ["Ann", "Ben", "Cleo", "Dan"]
 for name in tasters:
@@ -68,7 +73,13 @@ for _ in range(10):
         question = study.ask(name)
         study.tell(question, taster(name, question.options), rater=name)
 
-pd.DataFrame([{"taster": rater.name, "answers": rater.answers} for rater in study.raters() if rater.answers])
+pd.DataFrame(
+    [
+        {"taster": rater.name, "answers": rater.answers}
+        for rater in study.raters()
+        if rater.answers
+    ]
+)
 
 # %% [markdown]
 # ## Do they agree?
@@ -77,7 +88,9 @@ pd.DataFrame([{"taster": rater.name, "answers": rater.answers} for rater in stud
 
 # %%
 drinks = space.sobol(60, seed=5)
-judged = np.array([study.posterior(name).pareto_probability(drinks) for name in tasters])
+judged = np.array(
+    [study.posterior(name).pareto_probability(drinks) for name in tasters]
+)
 order = np.argsort(-judged[:3].mean(0))
 
 figure = Figure(figsize=(9, 2.4), layout="constrained")
@@ -97,7 +110,7 @@ agreement
 # Dan stands apart. So the panel's recipe is learned from the others, and Dan gets his own bottle:
 
 # %%
-threesome = cb.ChoiceOptimizer(space, latent_dim=2, engine="laplace")
+threesome = cb.ChoiceOptimizer(space, latent_dim=2)
 for answer in study.history():
     if answer.rater != "Dan":
         threesome.add(answer.options, answer.kept)

@@ -4,6 +4,7 @@
 # A shop has sixty mugs and wants to know which ones to put in the window. Customers see pictures; the catalogue is a table. choicebo shows five mugs at a time, learns from the columns of the table, and never proposes a mug that does not exist.
 
 # %%
+# %matplotlib inline
 import itertools
 
 import numpy as np
@@ -39,9 +40,19 @@ def draw(axes, mug, kept=False):
     height, width = mug["height"], mug["width"]
     if mug["handle"]:
         axes.add_patch(
-            Arc((width / 2, height / 2), 4.5, height * 0.55, theta1=-90, theta2=90, lw=5, color=colours[mug["colour"]])
+            Arc(
+                (width / 2, height / 2),
+                4.5,
+                height * 0.55,
+                theta1=-90,
+                theta2=90,
+                lw=5,
+                color=colours[mug["colour"]],
+            )
         )
-    axes.add_patch(Rectangle((-width / 2, 0), width, height, color=colours[mug["colour"]]))
+    axes.add_patch(
+        Rectangle((-width / 2, 0), width, height, color=colours[mug["colour"]])
+    )
     axes.set(xlim=(-9, 9), ylim=(-1, 14), aspect="equal", xticks=[], yticks=[])
     axes.set_title(mug["sku"], fontsize=9)
     for side in axes.spines.values():
@@ -51,7 +62,9 @@ def draw(axes, mug, kept=False):
 def picture(mugs, kept=()):
     """Mugs side by side."""
     figure = Figure(figsize=(1.7 * len(mugs), 1.9), layout="constrained")
-    for position, (axes, mug) in enumerate(zip(np.ravel(figure.subplots(1, len(mugs))), mugs, strict=True)):
+    for position, (axes, mug) in enumerate(
+        zip(np.ravel(figure.subplots(1, len(mugs))), mugs, strict=True)
+    ):
         draw(axes, mug, position in kept)
     return figure
 
@@ -66,11 +79,15 @@ def picture(mugs, kept=()):
 def customer(mugs):
     """Positions of the mugs that the customer keeps."""
     slim = [mug["height"] / mug["width"] + 0.2 * mug["handle"] for mug in mugs]
-    volume = [mug["height"] * mug["width"] ** 2 / 500 + (mug["colour"] in ("sand", "teal")) * 0.4 for mug in mugs]
+    volume = [
+        mug["height"] * mug["width"] ** 2 / 500
+        + (mug["colour"] in ("sand", "teal")) * 0.4
+        for mug in mugs
+    ]
     return non_dominated(np.column_stack([slim, volume])).nonzero()[0]
 
 
-optimizer = cb.ChoiceOptimizer(catalogue, latent_dim=2, engine="laplace", seed=0)
+optimizer = cb.ChoiceOptimizer(catalogue, latent_dim=2, seed=0)
 for _ in range(12):
     question = optimizer.ask()
     kept = customer(question.options)

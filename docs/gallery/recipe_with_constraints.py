@@ -7,6 +7,7 @@
 # A simulated panel answers here, so that the notebook runs by itself. It wants an open crumb and a crisp crust, and never tells us so.
 
 # %%
+# %matplotlib inline
 import pandas as pd
 
 import choicebo as cb
@@ -37,8 +38,9 @@ space
 # %%
 def crumb_and_crust(loaf):
     """What the panel cares about; larger is better."""
-    crumb = loaf["hydration"] - 0.4 * loaf["rye"] - abs(loaf["minutes"] - 38) / 2
-    crust = loaf["temperature"] / 5 + loaf["minutes"] - 0.02 * (loaf["hydration"] - 60) ** 2 + 0.1 * loaf["rye"]
+    heat = loaf["temperature"] / 5 + loaf["minutes"]
+    crumb = loaf["hydration"] / 4 - loaf["rye"] / 10 - heat / 5
+    crust = heat / 3 + loaf["rye"] / 20 - loaf["hydration"] / 10
     return crumb, crust
 
 
@@ -48,13 +50,13 @@ def panel(loaves):
 
 
 # %% [markdown]
-# ## Twelve bakes of four loaves
+# ## Fifteen bakes of four loaves
 #
 # Every question shows two loaves that were never baked before. None of them breaks a rule of the kitchen.
 
 # %%
-optimizer = cb.ChoiceOptimizer(space, latent_dim=2, query_size=4, engine="laplace", seed=1)
-for _ in range(12):
+optimizer = cb.ChoiceOptimizer(space, latent_dim=2, query_size=4, seed=1)
+for _ in range(15):
     question = optimizer.ask()
     assert all(space.contains(loaf) for loaf in question.options)
     optimizer.tell(question, kept=panel(question.options))
@@ -67,8 +69,10 @@ print(question.reason)
 # The best loaves are a trade-off, from an open crumb to a crisp crust. Which of them goes on sale is for the baker to say.
 
 # %%
-best = optimizer.pareto_set(threshold=0.6).to_frame("pandas")
-best[["crumb (hidden)", "crust (hidden)"]] = [crumb_and_crust(loaf) for loaf in best.to_dict("records")]
+best = optimizer.pareto_set().to_frame("pandas")
+best[["crumb (hidden)", "crust (hidden)"]] = [
+    crumb_and_crust(loaf) for loaf in best.to_dict("records")
+]
 best["price"] = 1.2 + 0.01 * best["rye"] + 0.015 * best["minutes"]
 best.round(2)
 
@@ -84,7 +88,12 @@ figure
 # %%
 random_loaves = space.decode(space.sample(2000, seed=0))
 everything = pd.DataFrame(
-    [crumb_and_crust(loaf) for loaf in [*random_loaves, *(each.option for each in optimizer.pareto_set())]]
+    [
+        crumb_and_crust(loaf)
+        for loaf in [*random_loaves, *(each.option for each in optimizer.pareto_set())]
+    ]
 )
 still_best = non_dominated(everything.to_numpy())[len(random_loaves) :]
-print(f"{still_best.sum()} of {len(still_best)} proposed loaves are beaten by none of 2,000 random ones.")
+print(
+    f"{still_best.sum()} of {len(still_best)} proposed loaves are beaten by none of 2,000 random ones."
+)

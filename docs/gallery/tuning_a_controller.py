@@ -7,6 +7,7 @@
 # choicebo proposes gains for a PID controller, a simulator draws the responses, and the engineer keeps those that no other one beats.
 
 # %%
+# %matplotlib inline
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -14,7 +15,11 @@ import choicebo as cb
 from choicebo.pareto import non_dominated
 
 space = cb.Space(
-    [cb.Real("Kp", 0.5, 20, log=True), cb.Real("Ki", 0.05, 10, log=True), cb.Real("Kd", 0.01, 3, log=True)]
+    [
+        cb.Real("Kp", 0.3, 10, log=True),
+        cb.Real("Ki", 0.3, 10, log=True),
+        cb.Real("Kd", 0.02, 2, log=True),
+    ]
 )
 time = np.arange(0, 8, 0.01)
 
@@ -26,9 +31,15 @@ def step_response(gains):
     for _ in time:
         error = 1.0 - position
         integral += error * 0.01
-        wanted = gains["Kp"] * error + gains["Ki"] * integral + gains["Kd"] * (error - error_before) / 0.01
-        voltage += (np.clip(wanted, -12, 12) - voltage) * 0.08  # the amplifier lags behind
-        speed += (voltage - 1.1 * speed - 0.8 * position) * 0.01
+        wanted = (
+            gains["Kp"] * error
+            + gains["Ki"] * integral
+            + gains["Kd"] * (error - error_before) / 0.01
+        )
+        voltage += (
+            np.clip(wanted, -12, 12) - voltage
+        ) * 0.08  # the amplifier lags behind
+        speed += (10 * voltage - 1.1 * speed - 0.8 * position) * 0.01
         position += speed * 0.01
         error_before = error
         positions.append(position)
@@ -39,7 +50,7 @@ def step_response(gains):
 # %% [markdown]
 # ## The engineer
 #
-# Simulated here: they look at overshoot, settling time and the jerk of the voltage. choicebo is not told that these three numbers exist.
+# Simulated here: they look at overshoot, settling time and the jerk of the voltage. A response that has not settled after six seconds is no good at all. choicebo is not told that these numbers exist.
 
 
 # %%
@@ -48,7 +59,8 @@ def looks(gains):
     position, voltage = step_response(gains)
     outside = np.flatnonzero(np.abs(position - 1) > 0.05)
     settled = time[outside[-1]] if len(outside) else 0.0
-    return -max(position.max() - 1, 0.0), -settled, -np.abs(np.diff(voltage)).max()
+    overshoot, jerk = max(position.max() - 1, 0.0), np.abs(np.diff(voltage)).max()
+    return -np.array([overshoot, settled, jerk]) - (10 if settled > 6 else 0)
 
 
 def engineer(options):
@@ -60,7 +72,7 @@ def engineer(options):
 # ## Fifteen questions
 
 # %%
-optimizer = cb.ChoiceOptimizer(space, latent_dim=2, query_size=4, engine="laplace", seed=0)
+optimizer = cb.ChoiceOptimizer(space, latent_dim=2, query_size=4, seed=0)
 first = None
 for _ in range(15):
     question = optimizer.ask()
@@ -90,7 +102,9 @@ figure
 
 # %%
 table = optimizer.pareto_set(0.0).to_frame("pandas").head(5)
-table[["overshoot", "settling (s)", "jerk"]] = [np.negative(looks(gains)) for gains in best]
+table[["overshoot", "settling (s)", "jerk"]] = [
+    np.negative(looks(gains)) for gains in best
+]
 table.round(2)
 
 # %% [markdown]
