@@ -45,7 +45,9 @@ for number in range(1, 201):
     )
     row = {"response": number, "ticked": ticked}
     for position, option in enumerate(options, start=1):
-        row |= {f"trip{position}.{name}": value for name, value in option.items()}
+        row |= {
+            f"trip{position}.{name}": value for name, value in option.items()
+        }
     answers.append(row)
 export = pd.DataFrame(answers)
 export.loc[17, "ticked"] = "2 7"  # somebody's export script had a bug
@@ -124,7 +126,9 @@ probabilities = posterior.choice_probabilities(space.encode(commutes))
 pd.DataFrame(
     [
         {
-            "would consider": ", ".join(f"{commutes[i]['minutes']} min" for i in kept),
+            "would consider": ", ".join(
+                f"{commutes[i]['minutes']} min" for i in kept
+            ),
             "probability": p,
         }
         for kept, p in probabilities.items()

@@ -46,9 +46,9 @@ figure
 # %%
 scores = {}
 for kernel in ("matern12", "matern32", "matern52", "rbf"):
-    fitted = dataclasses.replace(model, latent_dim=selection.best, kernel=kernel).fit(
-        data, seed=0
-    )
+    fitted = dataclasses.replace(
+        model, latent_dim=selection.best, kernel=kernel
+    ).fit(data, seed=0)
     scores[kernel] = fitted.loo()
 
 leader = max(scores, key=lambda kernel: scores[kernel].elpd)
@@ -61,7 +61,8 @@ for kernel, score in scores.items():
             "elpd": score.elpd,
             "se": score.se,
             "difference": difference.sum(),
-            "se of difference": difference.std(ddof=1) * np.sqrt(len(difference)),
+            "se of difference": difference.std(ddof=1)
+            * np.sqrt(len(difference)),
             "worst k-hat": score.khat.max(),
         }
     )
@@ -80,7 +81,11 @@ for latent_dim, posterior in selection.posteriors.items():
         [p == kept for p, kept in zip(predicted, toy.test_kept, strict=True)]
     )
     found.append(
-        (latent_dim, selection.scores[latent_dim].elpd / data.n_choices, accuracy)
+        (
+            latent_dim,
+            selection.scores[latent_dim].elpd / data.n_choices,
+            accuracy,
+        )
     )
 
 comparison = Figure(figsize=(5.2, 3.2), layout="constrained")

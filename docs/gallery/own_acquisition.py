@@ -28,7 +28,10 @@ class Balanced:
     def prepare(self, known, seed):
         """Look at all draws; note where each objective stands. Values of two objectives have no common scale, hence the spread."""
         latent = known.draws.latent  # (draws, options, n_e)
-        best, spread = latent.max(axis=1).mean(axis=0), latent.std(axis=1).mean(axis=0)
+        best, spread = (
+            latent.max(axis=1).mean(axis=0),
+            latent.std(axis=1).mean(axis=0),
+        )
         return Prepared(known.draws.marginals(seed), (best, spread))
 
     def score(self, state, latent):
@@ -54,7 +57,9 @@ def objectives(option):
 
 def person(options):
     """Positions of the options that the person keeps."""
-    return non_dominated([objectives(option) for option in options]).nonzero()[0]
+    return non_dominated([objectives(option) for option in options]).nonzero()[
+        0
+    ]
 
 
 def reached(acquisition, questions=15, seed=0):
@@ -71,7 +76,9 @@ def reached(acquisition, questions=15, seed=0):
     for _ in range(questions):
         question = optimizer.ask()
         optimizer.tell(question, person(question.options))
-        best = max(best, *(min(objectives(option)) for option in question.options))
+        best = max(
+            best, *(min(objectives(option)) for option in question.options)
+        )
         curve.append(best)
     return curve, question
 
@@ -105,7 +112,9 @@ figure
 
 # %%
 for name, runs in curves.items():
-    print(f"{name:10s} after {runs.shape[1]} questions: {runs[:, -1].mean():.2f}")
+    print(
+        f"{name:10s} after {runs.shape[1]} questions: {runs[:, -1].mean():.2f}"
+    )
 print(reached(Balanced(), questions=6)[1].reason)
 
 # %% [markdown]

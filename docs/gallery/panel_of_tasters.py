@@ -38,7 +38,9 @@ rng = np.random.default_rng(0)
 
 def taste(name, drink):
     """Balance and freshness as a taster perceives them today; larger is better."""
-    balance = -abs(np.log(drink["sugar"] / drink["lemon"] / ideal_sweetness[name]))
+    balance = -abs(
+        np.log(drink["sugar"] / drink["lemon"] / ideal_sweetness[name])
+    )
     freshness = drink["mint"] / 10 - abs(drink["lemon"] - 55) / 60
     if name == "Dan":
         freshness = -drink["mint"] / 10
@@ -95,7 +97,9 @@ order = np.argsort(-judged[:3].mean(0))
 
 figure = Figure(figsize=(9, 2.4), layout="constrained")
 axes = figure.subplots()
-image = axes.imshow(judged[:, order], aspect="auto", cmap="Purples", vmin=0, vmax=1)
+image = axes.imshow(
+    judged[:, order], aspect="auto", cmap="Purples", vmin=0, vmax=1
+)
 axes.set_yticks(range(4), tasters)
 axes.set_xlabel("sixty drinks, those that Ann, Ben and Cleo like on the left")
 axes.set_xticks([])
@@ -117,7 +121,9 @@ for answer in study.history():
 
 pd.concat(
     {
-        "Ann, Ben and Cleo": threesome.pareto_set(0.0).to_frame("pandas").head(3),
+        "Ann, Ben and Cleo": threesome.pareto_set(0.0)
+        .to_frame("pandas")
+        .head(3),
         "Dan": study.pareto_set(0.0, "Dan").to_frame("pandas").head(3),
     }
 ).round(2)

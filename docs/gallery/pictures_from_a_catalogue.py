@@ -15,7 +15,12 @@ import choicebo as cb
 from choicebo.insight import drivers
 from choicebo.pareto import non_dominated
 
-colours = {"sand": "#d8c3a5", "teal": "#2a9d8f", "ink": "#264653", "coral": "#e76f51"}
+colours = {
+    "sand": "#d8c3a5",
+    "teal": "#2a9d8f",
+    "ink": "#264653",
+    "coral": "#e76f51",
+}
 rng = np.random.default_rng(3)
 rows = [
     {
@@ -56,7 +61,9 @@ def draw(axes, mug, kept=False):
     axes.set(xlim=(-9, 9), ylim=(-1, 14), aspect="equal", xticks=[], yticks=[])
     axes.set_title(mug["sku"], fontsize=9)
     for side in axes.spines.values():
-        side.set(color="#4b3fd0" if kept else "0.85", linewidth=2.5 if kept else 1)
+        side.set(
+            color="#4b3fd0" if kept else "0.85", linewidth=2.5 if kept else 1
+        )
 
 
 def picture(mugs, kept=()):

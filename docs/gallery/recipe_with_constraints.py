@@ -46,7 +46,9 @@ def crumb_and_crust(loaf):
 
 def panel(loaves):
     """Positions of the loaves that the panel keeps."""
-    return non_dominated([crumb_and_crust(loaf) for loaf in loaves]).nonzero()[0]
+    return non_dominated([crumb_and_crust(loaf) for loaf in loaves]).nonzero()[
+        0
+    ]
 
 
 # %% [markdown]
@@ -90,7 +92,10 @@ random_loaves = space.decode(space.sample(2000, seed=0))
 everything = pd.DataFrame(
     [
         crumb_and_crust(loaf)
-        for loaf in [*random_loaves, *(each.option for each in optimizer.pareto_set())]
+        for loaf in [
+            *random_loaves,
+            *(each.option for each in optimizer.pareto_set()),
+        ]
     ]
 )
 still_best = non_dominated(everything.to_numpy())[len(random_loaves) :]

@@ -59,13 +59,18 @@ def looks(gains):
     position, voltage = step_response(gains)
     outside = np.flatnonzero(np.abs(position - 1) > 0.05)
     settled = time[outside[-1]] if len(outside) else 0.0
-    overshoot, jerk = max(position.max() - 1, 0.0), np.abs(np.diff(voltage)).max()
+    overshoot, jerk = (
+        max(position.max() - 1, 0.0),
+        np.abs(np.diff(voltage)).max(),
+    )
     return -np.array([overshoot, settled, jerk]) - (10 if settled > 6 else 0)
 
 
 def engineer(options):
     """Positions of the responses that the engineer keeps."""
-    return non_dominated(np.round([looks(gains) for gains in options], 2)).nonzero()[0]
+    return non_dominated(
+        np.round([looks(gains) for gains in options], 2)
+    ).nonzero()[0]
 
 
 # %% [markdown]
