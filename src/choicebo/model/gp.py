@@ -48,7 +48,7 @@ class ChoiceGP:
     lapse: float = 0.01
     """Probability that an answer is a slip: any non-empty subset."""
     nugget: float = 0.01
-    """Share of each latent function's variance that is an option's own and no matter of its inputs."""
+    """Fraction of each latent function's variance that is specific to an option, whatever its inputs."""
     prior: HyperPrior = HyperPrior()
     correlated: bool = True
     """Whether the latent functions may be correlated, as heating and cooling loads are; the paper's are independent."""

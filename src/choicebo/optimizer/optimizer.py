@@ -204,7 +204,7 @@ class ChoiceOptimizer:
 
     @property
     def settings(self) -> Settings:
-        """How it asks."""
+        """The settings of the optimiser."""
         return self._situation.settings
 
     # ---- the loop
@@ -367,7 +367,7 @@ class ChoiceOptimizer:
 
     @property
     def situation(self) -> Situation:
-        """What the next question depends on."""
+        """Everything that the next question depends on."""
         if self._position != self._state.position:
             self._situation = Situation(
                 self.space, self.settings, self._state.effective(), encoded=self._situation.encoded

@@ -124,7 +124,7 @@ class StudyDefinition(BaseModel):
     """What the person is asked above the options."""
     show: Show = Show()
     baseline: Option | None = None
-    """The option that people have today."""
+    """The option that people have today, if any."""
     raters_mode: Literal["together", "separate"] = Field(
         default="together", validation_alias=AliasChoices("raters", "raters_mode")
     )
@@ -132,7 +132,7 @@ class StudyDefinition(BaseModel):
     settings: dict[str, Any] = Field(default_factory=dict, validate_default=True)
     """All settings of the optimiser, the baseline among them."""
     folder: Annotated[Path, PlainSerializer(str)] | None = None
-    """Where images lie."""
+    """The folder of the images."""
     created_at: datetime = Field(default_factory=lambda: datetime.now(UTC))
     archived_at: datetime | None = None
     """Since when it is out of the way; None: it is not."""

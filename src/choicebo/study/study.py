@@ -1,4 +1,4 @@
-"""``Study``: the loop, stored. What is acknowledged is stored; what is stored is never changed."""
+"""``Study``: a persistent, multi-rater `ChoiceOptimizer`. What is acknowledged is stored; what is stored is never changed."""
 
 from __future__ import annotations
 
@@ -366,12 +366,12 @@ class Study:
 
     @property
     def definition(self) -> StudyDefinition:
-        """What it asks, about which options, and how."""
+        """The complete definition: question, space, settings, raters."""
         return self._events.what
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """The name of the study."""
         return self._what.name
 
     @property
@@ -391,12 +391,12 @@ class Study:
 
     @property
     def folder(self) -> Path | None:
-        """Where images lie."""
+        """The folder of the images."""
         return self._what.folder
 
     @property
     def baseline(self) -> Option | None:
-        """The option that people have today."""
+        """The option that people have today, if any."""
         return self._what.baseline
 
     @property
@@ -416,7 +416,7 @@ class Study:
 
     @property
     def archived_at(self) -> datetime | None:
-        """Since when it is archived; None: it is in use."""
+        """When it was archived; None: it is in use."""
         return self._what.archived_at
 
     @property
@@ -440,7 +440,7 @@ class Study:
             name: Another name of the study.
             question: What the person is asked, in words.
             show: How options are shown.
-            folder: Where images lie.
+            folder: The folder of the images.
 
         Raises:
             StudyExistsError: There is another study of that name.
@@ -1080,7 +1080,7 @@ class Study:
 
     @property
     def learned_until(self) -> int:
-        """Changes whenever what there is to learn from does."""
+        """A number that changes whenever the answers to learn from do."""
         with self._events.reading() as state:
             return state.learned_until
 
