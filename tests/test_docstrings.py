@@ -13,12 +13,27 @@ from typing import Any
 import pytest
 
 import choicebo as cb
+from choicebo import insight, pareto, plots
 
 _SECTION = re.compile(r"^(Args|Returns|Raises|Examples):\n((?:(?: {4}.*)?\n?)*)", re.MULTILINE)
 
 
+PICTURES = (
+    "dimension_scores driver_bars effect_curves latent_against_input "
+    "parallel_options pareto_map reliability surprise_marks"
+)
+ROOMS = {
+    insight: "calibration drivers numbering stop_advice surprises",
+    pareto: "dominates hypervolume hypervolume_contributions non_dominated",
+    plots: PICTURES,
+}
+
+
 def public_callables() -> Iterator[tuple[str, Any]]:
-    """Functions of ``choicebo``, and methods that its classes define themselves or inherit from another one of ours."""
+    """Functions of ``choicebo`` and of rooms in the reference, and methods that public classes have from ours."""
+    for room, names in ROOMS.items():
+        for name in names.split():
+            yield name, getattr(room, name)
     for name in cb.__all__:
         found = getattr(cb, name)
         if inspect.isfunction(found):

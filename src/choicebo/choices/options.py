@@ -24,9 +24,17 @@ OUTSIDE = (
 
 
 def unit_scaled(X: ArrayLike, bounds: ArrayLike | None = None) -> Array:
-    """Return options scaled column by column to the unit cube; a column that cannot vary becomes 0.5.
+    """Scale options column by column to the unit cube; a column that cannot vary becomes 0.5.
 
-    X: (m, d). bounds: (d, 2), the lowest and highest possible value of each column; without them, those in X.
+    Args:
+        X: The options in their own units, (m, d).
+        bounds: The lowest and highest possible value of each column, (d, 2); None: those in X.
+
+    Returns:
+        Points of the unit cube, (m, d).
+
+    Raises:
+        DataError: A value is not a finite number, or lies outside its bounds.
 
     Examples:
         >>> unit_scaled([[150.0, 5.0], [220.0, 5.0]]).tolist()

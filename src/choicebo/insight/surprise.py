@@ -44,7 +44,7 @@ SUSPICIOUS = 0.5
 
 @dataclasses.dataclass(frozen=True)
 class Surprise:
-    """How far one answer is from what the others let expect."""
+    """How far one answer is from what the others suggest."""
 
     choice: int
     """Number of the choice in the data."""
@@ -59,7 +59,7 @@ class Surprise:
     option: int
     """The same option as a row of ``data.X``."""
     expected: tuple[int, ...]
-    """Positions that were to be expected to be kept."""
+    """Positions that the other answers suggest to keep."""
     sentence: str
     against: int | None = None
     """Number of the choice that it clashes with most; None if it was not judged by a fit of its own, or clashes with none."""
@@ -84,9 +84,9 @@ def surprises(
     seed: int = 0,
     progress: ProgressCallback | None = None,
 ) -> list[Surprise]:
-    """All answers, the most surprising first; ``noteworthy`` says which deserve a second look.
+    """List all answers, the most surprising first; ``noteworthy`` says which deserve a second look.
 
-    Each is judged by the other answers alone. Too few answers give an empty list.
+    Each is judged by the other answers alone.
 
     Args:
         posterior: What was learned from all answers.
@@ -94,6 +94,17 @@ def surprises(
         refits: How many of the most suspicious answers are judged by a fit without them; with 0 nothing is fitted.
         seed: Of these fits.
         progress: Called as ``progress(stage, fraction)``; returning ``False`` interrupts.
+
+    Returns:
+        One `Surprise` for each answer; an empty list if there are too few answers.
+
+    Raises:
+        InvalidInputError: An argument cannot be used.
+
+    Examples:
+        >>> from choicebo.insight import surprises
+        >>> sorted(each.choice for each in surprises(posterior, refits=0))
+        [0, 1, 2, 3, 4, 5, 6, 7]
     """
     require_posterior(posterior)
     refits = as_count(refits, "refits")
