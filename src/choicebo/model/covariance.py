@@ -35,17 +35,16 @@ def mixing(hyper: Hyperparameters) -> Array:
 
     Row ``d`` has the norm ``exp(log_scale[d])``, whatever the coupling.
 
-    Examples:
-        >>> one = Hyperparameters(np.zeros((2, 1)), np.log([1.0, 5.0]), np.array([[0.0, 0.0], [0.75, 0.0]]))
-        >>> mixing(one).round(6).tolist()
-        [[1.0, 0.0], [3.0, 4.0]]
+    >>> one = Hyperparameters(np.zeros((2, 1)), np.log([1.0, 5.0]), np.array([[0.0, 0.0], [0.75, 0.0]]))
+    >>> mixing(one).round(6).tolist()
+    [[1.0, 0.0], [3.0, 4.0]]
     """
     rows = np.eye(len(hyper.coupling)) + np.tril(hyper.coupling, -1)
     return np.asarray((np.exp(hyper.log_scale) / np.sqrt((rows * rows).sum(1)))[:, None] * rows)
 
 
 def mixing_gradient(hyper: Hyperparameters, by_mixing: Array) -> tuple[Array, Array]:
-    """Derivatives by ``log_scale`` and ``coupling`` of what has the derivative ``by_mixing: (n_e, n_e)`` by `mixing`."""
+    """Derivatives by ``log_scale`` and ``coupling`` of what has the derivative ``by_mixing: (n_e, n_e)`` by :func:`mixing`."""
     rows = np.eye(len(hyper.coupling)) + np.tril(hyper.coupling, -1)
     length = np.sqrt((rows * rows).sum(1, keepdims=True))
     unit = rows / length
@@ -79,7 +78,7 @@ class HyperPrior(NamedTuple):
         return float(-0.5 * ((lengthscale**2).sum() + (scale**2).sum()) - penalty)
 
     def gradient(self, hyper: Hyperparameters) -> Hyperparameters:
-        """Derivatives of `log_density`."""
+        """Derivatives of :meth:`log_density`."""
         lengthscale, scale, squares = self._standardised(hyper)
         by_coupling = -2.0 * self.independence * np.tril(hyper.coupling, -1) / (1.0 + squares)[:, None]
         return Hyperparameters(-lengthscale / self.lengthscale_spread, -scale / self.scale_spread, by_coupling)
@@ -131,9 +130,8 @@ KERNELS: dict[str, Kernel] = {
 def kernel_named(kernel: str | Kernel) -> Kernel:
     """The kernel of that name; a kernel is returned as it is.
 
-    Examples:
-        >>> kernel_named("rbf").freedom
-        inf
+    >>> kernel_named("rbf").freedom
+    inf
     """
     if isinstance(kernel, Kernel):
         return kernel
@@ -155,10 +153,9 @@ def distances(A: Array, B: Array, lengthscale: Array) -> Array:
 def covariance(kernel: str | Kernel, A: Array, B: Array, lengthscale: Array) -> Array:
     """Covariance of unit variance between the rows of ``A: (a, d)`` and ``B: (b, d)``; ``lengthscale: (d,)``.
 
-    Examples:
-        >>> x = np.array([[0.0], [1.0]])
-        >>> covariance("rbf", x, x, np.array([1.0])).round(4).tolist()
-        [[1.0, 0.6065], [0.6065, 1.0]]
+    >>> x = np.array([[0.0], [1.0]])
+    >>> covariance("rbf", x, x, np.array([1.0])).round(4).tolist()
+    [[1.0, 0.6065], [0.6065, 1.0]]
     """
     return kernel_named(kernel).value(distances(A, B, lengthscale))
 
@@ -166,10 +163,9 @@ def covariance(kernel: str | Kernel, A: Array, B: Array, lengthscale: Array) -> 
 def option_covariance(kernel: str | Kernel, nugget: float, A: Array, B: Array, lengthscale: Array) -> Array:
     """Covariance of unit variance between options: the share ``nugget`` of it is each option's own, unrelated to its inputs.
 
-    Examples:
-        >>> x = np.array([[0.0], [1.0]])
-        >>> option_covariance("rbf", 0.1, x, x, np.array([1.0])).round(4).tolist()
-        [[1.0, 0.5459], [0.5459, 1.0]]
+    >>> x = np.array([[0.0], [1.0]])
+    >>> option_covariance("rbf", 0.1, x, x, np.array([1.0])).round(4).tolist()
+    [[1.0, 0.5459], [0.5459, 1.0]]
     """
     r = distances(A, B, lengthscale)
     smooth: Array = (1.0 - nugget) * kernel_named(kernel).value(r)
@@ -199,7 +195,7 @@ def squared_differences(X: Array) -> Array:
 
 
 def factors(kernel: str | Kernel, nugget: float, squared: Array, log_lengthscale: Array) -> Factors:
-    """Cholesky factors of distinct options with these `squared_differences`, one per row of ``log_lengthscale``."""
+    """Cholesky factors of distinct options with these :func:`squared_differences`, one per row of ``log_lengthscale``."""
     m = math.isqrt(squared.shape[1])
     r = np.sqrt(np.exp(-2.0 * log_lengthscale) @ squared).reshape(-1, m, m)
     K = (1.0 - nugget) * kernel_named(kernel).value(r)
@@ -229,9 +225,8 @@ def factors_gradient(
 def safe_cholesky(K: Any) -> Array:
     """Lower Cholesky factor of a covariance, with a jitter that grows until it succeeds.
 
-    Examples:
-        >>> safe_cholesky(np.ones((2, 2))).round(3).tolist()
-        [[1.0, 0.0], [1.0, 0.0]]
+    >>> safe_cholesky(np.ones((2, 2))).round(3).tolist()
+    [[1.0, 0.0], [1.0, 0.0]]
     """
     size = max(float(np.mean(np.diag(K))), np.finfo(float).tiny)
     for power in range(-10, 0) if np.isfinite(K).all() else ():

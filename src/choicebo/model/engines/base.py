@@ -31,15 +31,14 @@ class ModelSpec:
     prior: HyperPrior = HyperPrior()
     correlated: bool = True
     inducing: int | str | None = "auto"
-    """How the latent values of many options are represented; see `ChoiceGP`."""
+    """How the latent values of many options are represented; see :class:`~choicebo.model.gp.ChoiceGP`."""
 
 
 def are_whole(*counts: object) -> bool:
     """Whether all of them are whole numbers.
 
-    Examples:
-        >>> are_whole(1, 2), are_whole(1, 2.5)
-        (True, False)
+    >>> are_whole(1, 2), are_whole(1, 2.5)
+    (True, False)
     """
     return all(isinstance(count, int | np.integer) and not isinstance(count, bool) for count in counts)
 
@@ -60,7 +59,7 @@ class Fit(NamedTuple):
 
     hyper: Hyperparameters
     whitened: Array
-    """(chains, draws, n_e, options): draws of the whitened values; see `Whitened`.
+    """(chains, draws, n_e, options): draws of the whitened values; see :class:`~choicebo.model.engines.whitening.Whitened`.
     With features there are as many as inducing options."""
     log_evidence: float
     """A lower bound (or approximation) of the log marginal likelihood: comparable between fits to the same data."""
@@ -108,7 +107,7 @@ class Learner(Protocol):
 
 
 class Engine(Protocol):
-    """One way to the posterior: settings in the object, generator, model and data in, `Fit` out."""
+    """One way to the posterior: settings in the object, generator, model and data in, :class:`Fit` out."""
 
     @property
     def limits(self) -> Limits:
