@@ -60,7 +60,7 @@ class Ascent(NamedTuple):
     hyper: Hyperparameters
     mode: Mode
     latent: Singles
-    """(n_e, m): latent values at the mode."""
+    """(n_e, m): hidden latent values at the mode."""
     metric: Array
     """Inverse of the negative Hessian by the hyperparameters, as far as the steps so far tell."""
     slope: Array
@@ -82,21 +82,23 @@ class Packing(NamedTuple):
     n_e: int
     dim: int
     correlated: bool
+    known: int = 0
 
     def vector(self, hyper: Hyperparameters) -> Array:
         """The free parameters."""
         parts = [hyper.log_lengthscale.ravel(), hyper.log_scale]
         if self.correlated:
             parts.append(hyper.coupling[np.tril_indices(self.n_e, -1)])
-        return np.concatenate(parts)
+        return np.concatenate([*parts, hyper.known])
 
     def hyper(self, vector: Array) -> Hyperparameters:
         """The hyperparameters of a vector."""
         split = self.n_e * self.dim
-        coupling = np.zeros((self.n_e, self.n_e))
+        coupling, end = np.zeros((self.n_e, self.n_e)), len(vector) - self.known
         if self.correlated:
-            coupling[np.tril_indices(self.n_e, -1)] = vector[split + self.n_e :]
-        return Hyperparameters(vector[:split].reshape(self.n_e, self.dim), vector[split : split + self.n_e], coupling)
+            coupling[np.tril_indices(self.n_e, -1)] = vector[split + self.n_e : end]
+        lengthscales, scales = vector[:split].reshape(self.n_e, self.dim), vector[split : split + self.n_e]
+        return Hyperparameters(lengthscales, scales, coupling, vector[end:])
 
     def first_metric(self, spec: ModelSpec) -> Array:
         """The prior's variances, less what the choices will tell at the least."""
@@ -104,7 +106,8 @@ class Packing(NamedTuple):
         lengthscale = np.full((self.n_e, self.dim), 0.1 * prior.lengthscale_spread**2)
         scale = np.full(self.n_e, 0.3 * prior.scale_spread**2)
         coupling = np.full((self.n_e, self.n_e), 0.25 / max(prior.independence, 0.1))
-        return np.diag(self.vector(Hyperparameters(lengthscale, scale, coupling)))
+        known = np.full(self.known, 0.1 * prior.known_spread**2)
+        return np.diag(self.vector(Hyperparameters(lengthscale, scale, coupling, known)))
 
 
 def hyper_slope(likelihood: Likelihood, prior: Whitened, mode: Mode) -> Hyperparameters:
@@ -123,7 +126,7 @@ def hyper_slope(likelihood: Likelihood, prior: Whitened, mode: Mode) -> Hyperpar
     rest = slopes - mean + mode.factor @ (mode.factor.T @ away) - away
     outer = mean @ mode.v.reshape(1, -1).astype(np.float32) + covariance_of(mode.factor) + rest @ away.T / LANES
     outer[np.diag_indices(n_e * m)] -= 1.0
-    return prior.by_hyper(outer.reshape(n_e, m, n_e, m))
+    return prior.by_hyper(outer.reshape(n_e, m, n_e, m))._replace(known=prior.by_known(gradient))
 
 
 def _slope_of_features(
@@ -138,7 +141,7 @@ def _slope_of_features(
     outer = (
         mean @ mode.v.reshape(1, -1).astype(np.float32) - curved @ covariance_of(mode.factor) + rest @ away.T / LANES
     )
-    return prior.by_hyper(outer.reshape(n_e, -1, n_e, r))
+    return prior.by_hyper(outer.reshape(n_e, -1, n_e, r))._replace(known=prior.by_known(gradient))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -153,7 +156,7 @@ class Ascender:
     @classmethod
     def of(cls, spec: ModelSpec, likelihood: Likelihood) -> Ascender:
         """For one data set."""
-        packing = Packing(spec.latent_dim, likelihood.X.shape[1], spec.correlated)
+        packing = Packing(spec.latent_dim, likelihood.X.shape[1], spec.correlated, spec.known_count)
         return cls(spec, likelihood, Whitener.of(spec, likelihood), packing)
 
     def mode(self, hyper: Hyperparameters, v: Array) -> Mode:
@@ -165,7 +168,7 @@ class Ascender:
         prior = self.whitener.at(hyper)
         if _tied(hyper):
             # In a fixed order the rest of the way does not depend on the starting point.
-            order = np.argsort(prior.latent(mode.v[..., None].astype(np.float32))[:, 0, 0], kind="stable")
+            order = np.argsort(prior.hidden(mode.v[..., None].astype(np.float32))[:, 0, 0], kind="stable")
             mode = _reordered(mode, order[::-1] if reverse else order)
         return self._at(hyper, prior, mode, self.packing.first_metric(self.spec), _FIRST_STEP)
 
@@ -185,7 +188,7 @@ class Ascender:
     def _at(self, hyper: Hyperparameters, prior: Whitened, mode: Mode, metric: Array, trust: float) -> Ascent:
         by_choices = hyper_slope(self.likelihood, prior, mode)
         slope = self.packing.vector(by_choices) + self.packing.vector(self.spec.prior.gradient(hyper))
-        latent = prior.latent(mode.v[..., None].astype(np.float32))[..., 0]
+        latent = prior.hidden(mode.v[..., None].astype(np.float32))[..., 0]
         evidence = mode.log_evidence + self.spec.prior.log_density(hyper)
         return Ascent(hyper, mode, latent, metric, slope, evidence, trust)
 
@@ -328,7 +331,7 @@ class Laplace:
         found = [_basin(best.mode, best.evidence)]
         log_prior = ascender.spec.prior.log_density(best.hyper)
         for other in _distinct(modes)[1:]:
-            latent = before.latent(other.v[..., None].astype(np.float32))[..., 0]
+            latent = before.hidden(other.v[..., None].astype(np.float32))[..., 0]
             mode = climb(ascender.likelihood, prior, prior.whitened(in_order_of(latent, best.latent)))
             near = _basin(mode, mode.log_evidence + log_prior)
             if len(_apart([*found, near])) > len(found) and near.log_evidence > best.evidence - self.rival:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from choicebo.model.covariance import Hyperparameters
 from choicebo.model.engines.base import ModelSpec, Reporter
-from choicebo.model.engines.whitening import Whitened, Whitener
+from choicebo.model.engines.whitening import Whitened, Whitener, with_known
 from choicebo.model.evaluate import Likelihood
 from choicebo.model.native import LANES
 
@@ -72,7 +72,7 @@ def starting_points(
     n_e, m, dim = spec.latent_dim, likelihood.coordinates, likelihood.X.shape[1]
     shared = dataclasses.replace(spec, latent_dim=1, correlated=False)
     whitener = Whitener.of(shared, likelihood)
-    hyper = spec.prior.centre(dim, 1)
+    hyper = spec.prior.centre(dim, 1, spec.known_count)
     hyper = hyper._replace(log_lengthscale=hyper.log_lengthscale + np.log(_SHORTENED))
     mean: Singles = (_SPREAD * rng.standard_normal((n_e, m, starts))).astype(np.float32)
     log_sd: Singles = np.full_like(mean, -0.5)
@@ -81,12 +81,14 @@ def starting_points(
         prior = whitener.at(hyper)
         rows = m if prior.square else likelihood.options
         outer, bound = np.zeros((rows, m), dtype=np.float32), np.zeros(starts)
+        by_known = np.zeros(spec.known_count)
         for _ in range(_STEPS):
             half = rng.standard_normal((n_e, m, starts, _DRAWS // 2), dtype=np.float32)
             noise = np.concatenate([half, -half], axis=3)
             sd = np.exp(log_sd)
             v = (mean[..., None] + sd[..., None] * noise).reshape(n_e, m, -1)
-            values, slopes, sides = _evaluate(likelihood, prior, v)
+            values, slopes, sides, of_known = _evaluate(likelihood, prior, v)
+            by_known += of_known / _STEPS
             for side, value in zip(sides, v, strict=True):
                 outer += side @ value.T
             slopes = slopes.reshape(noise.shape)
@@ -99,28 +101,37 @@ def starting_points(
         # All latent dimensions share one set of hyperparameters, hence its prior counts as often.
         density = spec.prior.gradient(hyper)
         uphill = [by + n_e * of_prior for by, of_prior in zip(slope[:2], density[:2], strict=True)]
+        uphill.append(by_known + density.known)
         move = _HYPER_RATE * by_hyper.step(np.concatenate([part.ravel() for part in uphill]))
-        hyper = Hyperparameters(hyper.log_lengthscale + move[:-1], hyper.log_scale + move[-1:], hyper.coupling)
+        hyper = hyper._replace(
+            log_lengthscale=hyper.log_lengthscale + move[:dim],
+            log_scale=hyper.log_scale + move[dim : dim + 1],
+            known=hyper.known + move[dim + 1 :],
+        )
         report("looking for where to begin", (number + 1) / _ROUNDS)
     order = np.argsort(-np.nan_to_num(bound, nan=-np.inf), kind="stable")
-    alike = Hyperparameters(
-        np.repeat(hyper.log_lengthscale, n_e, axis=0), np.repeat(hyper.log_scale, n_e), np.zeros((n_e, n_e))
+    alike = hyper._replace(
+        log_lengthscale=np.repeat(hyper.log_lengthscale, n_e, axis=0),
+        log_scale=np.repeat(hyper.log_scale, n_e),
+        coupling=np.zeros((n_e, n_e)),
     )
     mean_end, log_sd_end = (np.moveaxis(part, 2, 0)[order].astype(np.float64) for part in (mean, log_sd))
     return Starts(alike, mean_end, log_sd_end, bound[order] / _STEPS)
 
 
-def _evaluate(likelihood: Likelihood, prior: Whitened, v: Singles) -> tuple[Array, Singles, Singles]:
-    """Log-likelihood (lanes,), its slope by ``v: (n_e, size, lanes)``, and the side of the outer product that hyperparameters
-    learn from, where all latent dimensions share one factor."""
+def _evaluate(likelihood: Likelihood, prior: Whitened, v: Singles) -> tuple[Array, Singles, Singles, Array]:
+    """Log-likelihood (lanes,), its slope by ``v: (n_e, size, lanes)``, the side of the outer product that hyperparameters
+    learn from, where all latent dimensions share one factor, and the slope by the scales of known objectives."""
     factor, scale = prior.factors[0], prior.mixing[0, 0]
     lanes = v.shape[2]
-    latent = np.zeros((len(v), len(factor), -(-lanes // LANES) * LANES), dtype=np.float32)
-    latent[..., :lanes] = scale * (factor @ v)
+    hidden = np.zeros((len(v), len(factor), -(-lanes // LANES) * LANES), dtype=np.float32)
+    hidden[..., :lanes] = scale * (factor @ v)
+    latent = with_known(hidden, prior.known_latent)
     values, slopes = np.empty(latent.shape[2]), np.empty_like(latent)
     for at in range(0, latent.shape[2], LANES):
         block = slice(at, at + LANES)
         values[block], slopes[..., block] = likelihood.value_and_gradient(np.ascontiguousarray(latent[..., block]))
-    gradient = np.ascontiguousarray(slopes[..., :lanes])
+    gradient = np.ascontiguousarray(slopes[: len(v), :, :lanes])
     pulled = scale * (factor.T @ gradient)
-    return values[:lanes], pulled, pulled if prior.square else scale * gradient
+    by_known = prior.by_known(slopes[..., :lanes])
+    return values[:lanes], pulled, pulled if prior.square else scale * gradient, by_known

@@ -108,6 +108,7 @@ class _Course:
         size, n_e = self.q.mean.size, len(self.q.mean)
         rows = size if prior.square else n_e * prior.options
         outer, bounds = np.zeros((rows, size), dtype=np.float32), []
+        by_known = np.zeros_like(self.hyper.known)
         for _ in range(engine.steps_per_round):
             half = rng.standard_normal((*self.q.mean.shape, LANES // 2), dtype=np.float32)
             noise = np.concatenate([half, -half], axis=2)
@@ -116,6 +117,7 @@ class _Course:
             bounds.append(float(values.mean()) - self.q.divergence)
             slope = prior.pulled(gradient) / np.float32(LANES)
             if self._prior is None:
+                by_known += prior.by_known(gradient) / engine.steps_per_round
                 side = slope if prior.square else prior.outer_side(gradient, slope) / np.float32(LANES)
                 outer += side.reshape(rows, LANES) @ v.reshape(size, LANES).T
             self._step(slope, noise, np.float32(pace * engine.learning_rate))
@@ -123,7 +125,7 @@ class _Course:
         if self._prior is not None:
             return
         m = self.q.mean.shape[1]
-        by_choices = prior.by_hyper((outer / engine.steps_per_round).reshape(n_e, -1, n_e, m))
+        by_choices = prior.by_hyper((outer / engine.steps_per_round).reshape(n_e, -1, n_e, m))._replace(known=by_known)
         uphill = [a + b for a, b in zip(by_choices, spec.prior.gradient(self.hyper), strict=True)]
         moves = [adam.step(part) for adam, part in zip(self._hyper_adams, uphill, strict=True)]
         rate = pace * engine.hyper_learning_rate
