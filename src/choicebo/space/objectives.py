@@ -189,6 +189,12 @@ class KnownObjectives:
         return np.stack([objective.values(columns) for objective in self.objectives], axis=1)
 
 
+def known_of(space: object) -> KnownObjectives | None:
+    """The known objectives of a space; None if it has none, or is of a kind that cannot have any."""
+    found: KnownObjectives | None = getattr(space, "known", None)
+    return found
+
+
 def as_objectives(
     given: Iterable[str | Objective], symbols: Mapping[str, Symbol], known: Sequence[str]
 ) -> tuple[Objective, ...]:
