@@ -45,7 +45,9 @@ class KnownObjective:
         opening = f"{self.name[:1].upper()}{self.name[1:]} (known, {self.goal})"
         if self.scale < _HARDLY:
             return f"{opening}: the answers hardly depend on it. If it does not matter, leave it out of the objectives."
-        return f"{opening}: differences of about {value_text(float(f'{self.noticed:.2g}'))} and more show in the answers."
+        return (
+            f"{opening}: differences of about {value_text(float(f'{self.noticed:.2g}'))} and more show in the answers."
+        )
 
 
 def known_objectives(posterior: Posterior, space: Searchable) -> tuple[KnownObjective, ...]:

@@ -19,7 +19,7 @@ from choicebo.notebook_html import MOST_ROWS, table
 from choicebo.space import roles, sampling
 from choicebo.space.expression import identifier
 from choicebo.space.features import choose_features
-from choicebo.space.objectives import KnownObjectives, Objective, as_objectives, worst_values
+from choicebo.space.objectives import KnownObjectives, Objective, as_objectives, check_values
 from choicebo.space.points import as_cube, point_keys
 from choicebo.space.searchable import Bools, Column, Floats, Option
 from choicebo.space.serialisation import VERSION, check_record
@@ -156,8 +156,7 @@ class Catalogue:
         if not self.objectives:
             return None
         values = np.stack([objective.values(self._table) for objective in self.objectives], axis=1)
-        signs = np.array([-1.0 if objective.minimise else 1.0 for objective in self.objectives])
-        worst = worst_values(self.objectives, values * signs, lambda row: dict(self.rows[row]))
+        check_values(self.objectives, values, lambda row: dict(self.rows[row]))
         first = np.array([self._at[key] for key in point_keys(self.X)])
         unlike = np.flatnonzero((values != values[first]).any(1))
         if len(unlike):
@@ -167,7 +166,9 @@ class Catalogue:
                 f"The rows {as_given(one)} and {as_given(other)} have the same features, but differ in "
                 f"{as_given(self.objectives[number].name)}: make a column a feature that tells them apart."
             )
-        return KnownObjectives(self.objectives, self._columns_at, self.feasible, self.decode, worst)
+        return KnownObjectives(
+            self.objectives, self._columns_at, self.feasible, self.decode, values.min(0), values.max(0)
+        )
 
     def _columns_at(self, points: Floats) -> dict[str, NDArray[Any]]:
         rows = self.index(points)

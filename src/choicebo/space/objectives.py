@@ -121,6 +121,14 @@ class Objective:
                     refuse_split_names(self.formula, symbols)
             check_number(self.formula or identifier(self.name), self._tree, symbols)
 
+    def of(self, option: Option) -> float:
+        """Its value for one option.
+
+        >>> Objective("minimise price = 2*flour").of({"flour": 1.5})
+        3.0
+        """
+        return float(self.values({name: _column(value) for name, value in option.items()})[0])
+
     def values(self, columns: Columns) -> Floats:
         """Its value for each option (n,), in its own units; NaN where it is undefined."""
         arrays = {identifier(name): column for name, column in columns.items()}
@@ -155,8 +163,10 @@ class KnownObjectives:
     """The columns of the options at points (n, dim)."""
     feasible: Callable[[Floats], NDArray[np.bool_]]
     option: Callable[[Floats], list[Option]]
-    worst: Floats
-    """(k,): the least value of each, larger being better: what an undefined one counts as where no option may be."""
+    low: Floats
+    """(k,): the least value of each that was found, in its own units."""
+    high: Floats
+    """(k,): the greatest."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -175,7 +185,8 @@ class KnownObjectives:
             wrong = lacking[self.feasible(points[lacking])]
             if len(wrong):
                 refuse_undefined(self.objectives, values[wrong[0]], self.option(points[wrong[:1]])[0])
-            values = np.where(np.isfinite(values), values, self.worst)
+            # Where no option may be, what is undefined counts as the worst there is.
+            values = np.where(np.isfinite(values), values, np.where(self.signs < 0.0, -self.high, self.low))
         return values
 
     @property
@@ -187,6 +198,12 @@ class KnownObjectives:
         """Values (n, k) at ``points: (n, dim)`` in their own units."""
         columns = self.columns(points)
         return np.stack([objective.values(columns) for objective in self.objectives], axis=1)
+
+
+def _column(value: object) -> NDArray[Any]:
+    """One value as formulas see it."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return np.array([np.nan if value is None else value], dtype=np.float64 if number or value is None else object)
 
 
 def known_of(space: object) -> KnownObjectives | None:
@@ -213,22 +230,17 @@ def as_objectives(
     return found
 
 
-def worst_values(objectives: Sequence[Objective], values: Floats, option: Callable[[int], Option]) -> Floats:
-    """(k,): the least of ``values: (n, k)`` of some options, larger being better.
-
-    Raises:
-        SpaceError: One of them is not finite, or they are all the same.
-    """
+def check_values(objectives: Sequence[Objective], values: Floats, option: Callable[[int], Option]) -> None:
+    """Refuse ``values: (n, k)`` of some options of which one is not finite, or all are the same."""
     lacking = np.flatnonzero(~np.isfinite(values).all(1))
     if len(lacking):
         refuse_undefined(objectives, values[lacking[0]], option(int(lacking[0])))
     for objective, column in zip(objectives, values.T, strict=True):
         if len(column) > 1 and (column == column[0]).all():
             raise SpaceError(
-                f"Objective {as_given(objective.text)}: it is {value_text(abs(float(column[0])))} for every option, so that it "
+                f"Objective {as_given(objective.text)}: it is {value_text(float(column[0]))} for every option, so that it "
                 "tells none apart. Leave it out."
             )
-    return np.asarray(values.min(0))
 
 
 def refuse_undefined(objectives: Sequence[Objective], values: Floats, option: Option) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -15,7 +15,7 @@ from choicebo.formatting import as_given, value_text
 from choicebo.notebook_html import table
 from choicebo.space import sampling
 from choicebo.space.constraints import Constraint, nothing_feasible, symbols_of
-from choicebo.space.objectives import KnownObjectives, Objective, as_objectives, worst_values
+from choicebo.space.objectives import KnownObjectives, Objective, as_objectives, check_values
 from choicebo.space.parameters import Fixed, Parameter, size, split
 from choicebo.space.points import as_cube
 from choicebo.space.searchable import Bools, Column, Floats, Option
@@ -139,12 +139,11 @@ class Space:
         if not self.objectives:
             return None
         points = self._everything if self._is_short else self.sobol(_TRIED, seed=0)
-        found = KnownObjectives(
-            self.objectives, self._columns_at, self.feasible, self.decode, np.zeros(len(self.objectives))
-        )
-        values = found.values(points) * found.signs
-        return replace(
-            found, worst=worst_values(self.objectives, values, lambda row: self.decode(points[row : row + 1])[0])
+        columns = self._columns_at(points)
+        values = np.stack([objective.values(columns) for objective in self.objectives], axis=1)
+        check_values(self.objectives, values, lambda row: self.decode(points[row : row + 1])[0])
+        return KnownObjectives(
+            self.objectives, self._columns_at, self.feasible, self.decode, values.min(0), values.max(0)
         )
 
     def _columns_at(self, points: Floats) -> dict[str, NDArray[Any]]:
