@@ -238,24 +238,25 @@ class Likelihood:
         with np.errstate(divide="ignore"):  # of a person who never slips
             return np.asarray(np.logaddexp(np.log1p(-lapses) + raw, np.log(lapses) + self.ragged.log_uniform))
 
-    def curvature(self, latent: Array) -> Singles:
-        """Negative Hessian at ``latent: (n_e, m)``, as (n_e m, n_e m), dimension-major."""
-        n_e = len(latent)
+    def curvature(self, latent: Array, n_e: int | None = None) -> Singles:
+        """Negative Hessian at ``latent: (dimensions, m)`` by the first ``n_e`` of them, or by all: (n_e m, n_e m),
+        dimension-major."""
+        n_e = len(latent) if n_e is None else n_e
         result = np.zeros((n_e * self.options, n_e * self.options), dtype=np.float32)
-        for begin, gradient in self._moved_gradients(latent):
+        for begin, gradient in self._moved_gradients(latent, n_e):
             members, offsets = self.ragged.members, self.ragged.offsets
             native.add_differences(members, offsets, begin, np.float32(-0.5 / _STEP), gradient, result)
         return result
 
-    def sparse_curvature(self, latent: Array) -> list[list[Any]]:
+    def sparse_curvature(self, latent: Array, n_e: int | None = None) -> list[list[Any]]:
         """The same as one sparse matrix (m, m) for each pair of latent dimensions: two options that were never shown together
         have no entry."""
         from scipy.sparse import csr_array
 
-        n_e, pairs = len(latent), self._pairs
+        n_e, pairs = len(latent) if n_e is None else n_e, self._pairs
         changes = np.empty((n_e, n_e, len(pairs.first)), dtype=np.float32)
         half = LANES // 2
-        for begin, gradient in self._moved_gradients(latent):
+        for begin, gradient in self._moved_gradients(latent, n_e):
             for d in range(n_e):
                 lane = pairs.moved * n_e + d - begin
                 at = np.flatnonzero((lane >= 0) & (lane < half))
@@ -291,13 +292,13 @@ class Likelihood:
         rows = np.searchsorted(keys, np.arange(self.options + 1) * self.options)
         return Pairs(first, moved, mirrored, place.reshape(-1), keys % self.options, rows)
 
-    def _moved_gradients(self, latent: Array) -> Iterator[tuple[int, Singles]]:
-        """Gradients (n_e, members, LANES) of each choice by the values of its own members, where coordinates were moved.
+    def _moved_gradients(self, latent: Array, n_e: int) -> Iterator[tuple[int, Singles]]:
+        """Gradients (n_e, members, LANES) of each choice by the values of its own members, where coordinates of the first
+        ``n_e`` dimensions were moved.
 
         Each choice gets options of its own: in eight lanes one coordinate of every choice goes up, in eight others it goes
         down. The first of these coordinates comes with each.
         """
-        n_e = len(latent)
         members, offsets = self.ragged.members, self.ragged.offsets
         own = self.ragged._replace(members=np.arange(len(members), dtype=np.int32))
         here = np.repeat(latent[:, members, None].astype(np.float32), LANES, axis=2)
@@ -310,7 +311,7 @@ class Likelihood:
                 at = np.flatnonzero((lane >= 0) & (lane < half))
                 moved[d, at, lane[at]] += _STEP
                 moved[d, at, lane[at] + half] -= _STEP
-            yield begin, self._evaluate(moved, own, native.NODES)[1]
+            yield begin, self._evaluate(moved, own, native.NODES)[1][:n_e]
 
     def _evaluate(self, latent: Singles, ragged: Ragged, nodes: int) -> tuple[Singles, Singles]:
         kind = KINDS[self.kind]

@@ -199,8 +199,18 @@ class Posterior:
 
     @property
     def latent_dim(self) -> int:
-        """The number of latent dimensions."""
+        """The number of hidden objectives."""
         return self.spec.latent_dim
+
+    @property
+    def known_count(self) -> int:
+        """The number of known objectives: latent values have one more dimension for each, behind the hidden ones."""
+        return self.spec.known_count
+
+    @property
+    def known_scales(self) -> Array:
+        """(k,): how much a standard deviation of each known objective counts, in units of the noise."""
+        return np.exp(np.asarray(self.hyper.known, dtype=np.float64))
 
     @property
     def lengthscales(self) -> Array:
@@ -237,7 +247,10 @@ class Posterior:
         flat = np.swapaxes(self.whitened, 0, 1).reshape(chains * draws, *self.whitened.shape[2:])
         flat = np.asarray(flat, dtype=np.float64)
         known = self.options if self.inducing is None else self.options[self.inducing]
-        found = LatentDraws.of(known, flat, self.lengthscales, self.mixing, self.spec.kernel, float(self.spec.nugget))
+        fixed = None if self.spec.known is None else self.spec.known.scaled(self.known_scales)
+        found = LatentDraws.of(
+            known, flat, self.lengthscales, self.mixing, self.spec.kernel, float(self.spec.nugget), fixed
+        )
         if self.own is None:
             return found
         order = np.swapaxes(self.own.order.reshape(chains, draws), 0, 1).reshape(-1)
