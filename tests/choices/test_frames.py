@@ -269,7 +269,8 @@ def test_ratings_are_compared_within_sittings_and_a_missing_one_says_nothing() -
     data = ChoiceData.from_frame(text, "ratings")
     assert said(data) == said(ChoiceData.from_ratings(PRICES, [{0: 5, 2: 2}, {0: 1, 1: 3}]))
     by_rater = ChoiceData.from_frame(text.replace("sitting", "rater"), "ratings")
-    assert by_rater == data
+    assert said(by_rater) == said(data)
+    assert [choice.rater for choice in by_rater.choices] == ["mon", "tue"]
     one_sitting = ChoiceData.from_frame("rating,price\n5,0.1\n2,0.8\n", "ratings")
     assert plain(one_sitting) == [((0, 1), (0,))]
 

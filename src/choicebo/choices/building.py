@@ -102,7 +102,7 @@ def quick_choice(shown: Any, kept: Any) -> Choice | None:
 def sharing(choice: Choice, known: dict[int, int]) -> Choice:
     """The same choice with one integer object for each option, instead of one for each time that it was shown."""
     shown, kept = (tuple([known.setdefault(option, option) for option in part]) for part in (choice.shown, choice.kept))
-    return _trusted(shown, kept, choice.weight)
+    return _trusted(shown, kept, choice.weight, choice.rater)
 
 
 def choices_of(flat: Flat) -> list[Choice]:
@@ -134,13 +134,20 @@ def merged(choices: Sequence[Choice], index_map: Integers, problems: Problems, n
         if shown == choice.shown:
             found.append(choice)
         elif len(set(shown)) == len(shown):
-            found.append(_trusted(shown, tuple([new[option] for option in choice.kept]), choice.weight))
+            found.append(_trusted(shown, tuple([new[option] for option in choice.kept]), choice.weight, choice.rater))
         else:
             try:
                 found.append(_renumbered(choice, new))
             except DataError as error:
                 problems.add(number, str(error))
     return found
+
+
+def by_rater(choices: Sequence[Choice], raters: Sequence[str | None] | None) -> Sequence[Choice]:
+    """The same choices, each with the name of who made it."""
+    if raters is None:
+        return choices
+    return [_trusted(c.shown, c.kept, c.weight, rater) for c, rater in zip(choices, raters, strict=True)]
 
 
 def repeated(groups: Integers, members: Integers) -> Integers:
@@ -154,12 +161,13 @@ def repeated(groups: Integers, members: Integers) -> Integers:
     return np.sort(order[1:][again])
 
 
-def _trusted(shown: tuple[int, ...], kept: tuple[int, ...], weight: float) -> Choice:
+def _trusted(shown: tuple[int, ...], kept: tuple[int, ...], weight: float, rater: str | None = None) -> Choice:
     """A choice without the checks of its constructor, which take most of the time that many choices need."""
     choice = object.__new__(Choice)
     object.__setattr__(choice, "shown", shown)
     object.__setattr__(choice, "kept", kept)
     object.__setattr__(choice, "weight", weight)
+    object.__setattr__(choice, "rater", rater)
     return choice
 
 
@@ -197,4 +205,4 @@ def _renumbered(choice: Choice, index_map: Sequence[int]) -> Choice:
             f"it shows only copies of one option: {as_given(choice.shown)} are identical, "
             "so the choice says nothing; show at least two different options, or leave the choice out"
         )
-    return Choice(shown, tuple(first_kept), choice.weight)
+    return Choice(shown, tuple(first_kept), choice.weight, choice.rater)

@@ -24,6 +24,7 @@ class Choice:
         shown: Indices of the options shown, in the order shown; at least two.
         kept: Indices of those kept; at least one.
         weight: How often the answer counts, as if so many people had given it.
+        rater: Who answered, if several people did.
 
     Raises:
         DataError: Something was kept that was not shown, nothing was kept, or fewer than two were shown.
@@ -36,6 +37,8 @@ class Choice:
         (0,)
         >>> Choice((0, 1), (1,), weight=3)
         Choice(shown=(0, 1), kept=(1,), weight=3)
+        >>> Choice((0, 1), (1,), rater="Ann")
+        Choice(shown=(0, 1), kept=(1,), rater='Ann')
     """
 
     shown: tuple[int, ...]
@@ -44,8 +47,16 @@ class Choice:
     """Indices of the options kept, in the order shown."""
     weight: float
     """How often the answer counts, as if so many people had given it; any positive number."""
+    rater: str | None
+    """Who answered; None if that is not known, or one person answered everything."""
 
-    def __init__(self, shown: Iterable[SupportsIndex], kept: Iterable[SupportsIndex], weight: float = 1.0) -> None:
+    def __init__(
+        self,
+        shown: Iterable[SupportsIndex],
+        kept: Iterable[SupportsIndex],
+        weight: float = 1.0,
+        rater: str | None = None,
+    ) -> None:
         all_shown = indices(shown, "shown")
         all_kept = indices(kept, "kept")
         _refuse_repetition(all_shown, "shown")
@@ -70,10 +81,12 @@ class Choice:
         object.__setattr__(self, "shown", all_shown)
         object.__setattr__(self, "kept", tuple(option for option in all_shown if option in among_kept))
         object.__setattr__(self, "weight", _weight(weight))
+        object.__setattr__(self, "rater", _rater(rater))
 
     def __repr__(self) -> str:
         weight = "" if self.weight == 1.0 else f", weight={self.weight:g}"
-        return f"Choice(shown={self.shown}, kept={self.kept}{weight})"
+        rater = "" if self.rater is None else f", rater={self.rater!r}"
+        return f"Choice(shown={self.shown}, kept={self.kept}{weight}{rater})"
 
     @property
     def rejected(self) -> tuple[int, ...]:
@@ -103,6 +116,15 @@ def _weight(given: object) -> float:
             f"({_LEAST_WEIGHT:g} to {_MOST_WEIGHT:g}); leave out an answer that is not to count"
         )
     return weight
+
+
+def _rater(given: object) -> str | None:
+    """The name of who answered, or `DataError` for what is no name."""
+    if given is None:
+        return None
+    if not isinstance(given, str) or not given.strip():
+        raise DataError(f"rater is {as_given(given)}, but must be a name, or None if it is not known who answered")
+    return given
 
 
 def _refuse_repetition(indices: tuple[int, ...], name: str) -> None:

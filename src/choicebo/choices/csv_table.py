@@ -15,7 +15,7 @@ import numpy as np
 from choicebo.choices import cells
 from choicebo.choices.building import Flat, ReadChoices, choices_of
 from choicebo.choices.json_document import PlainChoices
-from choicebo.choices.long_table import ABSENT, WEIGHT, Answers, Floats, Integers, Rows
+from choicebo.choices.long_table import ABSENT, RATER, WEIGHT, Answers, Floats, Integers, Raters, Rows
 from choicebo.choices.option_columns import InputColumns
 from choicebo.choices.options import in_unit_cube
 from choicebo.choices.problems import Problems
@@ -30,9 +30,10 @@ _KEPT = {"1": 1.0, "0": 0.0}
 def write_csv(plain: PlainChoices) -> str:
     """Return the CSV table: a row for each option shown, then one for each option that never was.
 
-    The column `weight` is there only if some choice has a weight other than 1; it has the same value in all rows of a choice.
+    The column `weight` is there only if some choice has a weight other than 1, and `rater` only if it is known of some choice who
+    made it; they have the same value in all rows of a choice.
 
-    >>> print(write_csv(PlainChoices([[0.0], [0.5], [1.0]], [([2, 0], [0], 1.0)])), end="")
+    >>> print(write_csv(PlainChoices([[0.0], [0.5], [1.0]], [([2, 0], [0], 1.0, None)])), end="")
     choice,option,kept,x0
     0,2,0,1.0
     0,0,1,0.0
@@ -40,16 +41,16 @@ def write_csv(plain: PlainChoices) -> str:
     """
     dim = len(plain.options[0])
     never_shown = dict.fromkeys(range(len(plain.options)))
-    weighted = any(weight != 1.0 for _, _, weight in plain.choices)
-    heading = [WEIGHT] if weighted else []
+    weighted = any(weight != 1.0 for _, _, weight, _ in plain.choices)
+    named = any(rater is not None for *_, rater in plain.choices)
+    heading = [WEIGHT] * weighted + [RATER] * named
     rows: list[list[object]] = [[*_FIXED_COLUMNS, *heading, *(f"x{column}" for column in range(dim))]]
-    for number, (shown, kept, weight) in enumerate(plain.choices):
+    for number, (shown, kept, weight, rater) in enumerate(plain.choices):
+        own: list[object] = [weight] * weighted + ["" if rater is None else rater] * named
         for option in shown:
             never_shown.pop(option, None)
-            own = [weight] if weighted else []
             rows.append([number, option, int(option in kept), *own, *plain.options[option]])
-    none = [""] if weighted else []
-    rows.extend(["", option, "", *none, *plain.options[option]] for option in never_shown)
+    rows.extend(["", option, "", *[""] * len(heading), *plain.options[option]] for option in never_shown)
     table = io.StringIO(newline="")
     csv.writer(table, lineterminator="\n").writerows(rows)
     return table.getvalue()
@@ -78,14 +79,12 @@ def _read(lines: Lines, progress: Progress | None = None) -> ReadChoices:
     table, problems = CsvTable(lines), Problems("line")
     inputs = _inputs(table.header)
     choices: dict[int, int] = {}
-    rows, options = Rows(problems), InputColumns(inputs, "option")
+    rows, options, raters = Rows(problems), InputColumns(inputs, "option"), Raters()
     for chunk in table.chunks(table.header, problems, progress):
         X = np.stack([cells.finite(chunk.cells[name], chunk.numbers, name, problems) for name in inputs], axis=1)
         labels = _whole(chunk, "option", problems)
         codes = options.register(labels, X + 0.0, chunk.numbers, problems)
-        marks = {"kept": _kept(chunk, problems)}
-        if WEIGHT in chunk.cells:
-            marks[WEIGHT] = cells.finite_or_missing(chunk.cells[WEIGHT], chunk.numbers, WEIGHT, problems)
+        marks = {"kept": _kept(chunk, problems), **raters.marks_of_answers(chunk, problems)}
         rows.add(chunk.numbers, _codes(_whole(chunk, "choice", problems, may_be_empty=True), choices), codes, marks)
     names, numbered = list(choices), options.labels()
     found = rows.grouped(_rank(names), names.__getitem__, numbered.__getitem__)
@@ -94,7 +93,8 @@ def _read(lines: Lines, progress: Progress | None = None) -> ReadChoices:
     order = _rank(numbered)
     X = np.empty_like(options.points())
     X[order] = options.points()
-    return ReadChoices(in_unit_cube(X, "X"), _choices(found, order), found.numbers.tolist(), "line")
+    made_by = None if found.raters is None else raters.of(found.raters)
+    return ReadChoices(in_unit_cube(X, "X"), _choices(found, order), found.numbers.tolist(), "line", raters=made_by)
 
 
 def _choices(found: Answers, order: Integers) -> list[Any]:
@@ -103,7 +103,7 @@ def _choices(found: Answers, order: Integers) -> list[Any]:
 
 def _inputs(header: Sequence[str]) -> list[str]:
     """Return the columns that hold inputs, or raise `DataError` for a header that is not that of choices."""
-    fixed = [*_FIXED_COLUMNS, WEIGHT] if WEIGHT in header else [*_FIXED_COLUMNS]
+    fixed = [*_FIXED_COLUMNS, *(name for name in (WEIGHT, RATER) if name in header)]
     inputs = [f"x{column}" for column in range(max(1, len(header) - len(fixed)))]
     expected = [*fixed, *inputs]
     accepted = "the header must be choice,option,kept,x0,x1,... (to read a file, use load)"

@@ -71,7 +71,8 @@ class ChoiceData:
         """Hold options and choices that were checked; equal rows become one option."""
         merged_rows, index_map = distinct(read.X)
         problems = Problems(read.word)
-        merged = building.merged(read.choices, index_map, problems, read.numbers)
+        choices = building.by_rater(read.choices, read.raters)
+        merged = building.merged(choices, index_map, problems, read.numbers)
         problems.check()
         self.__setstate__((merged_rows, tuple(merged), index_map))
 
@@ -369,7 +370,7 @@ class ChoiceData:
         ``approvals``  approved (may be empty)
         ============== =========================================== ==============================================
 
-        A column ``weight`` says how often an answer counts; one called ``rater`` only tells the sittings of ratings apart. What
+        A column ``weight`` says how often an answer counts; one called ``rater`` who gave it. What
         the kinds mean is told by `from_best`, `from_best_worst`, `from_rankings`, `from_pairs`, `from_ratings` and
         `from_approvals`. Flags are 1 or 0, yes or no, true or false.
 
@@ -454,7 +455,46 @@ class ChoiceData:
         weights = [choice.weight for choice in self.choices]
         if any(weight != 1.0 for weight in weights):
             digest.update(repr(weights).encode())
+        if self.raters:
+            digest.update(repr([choice.rater for choice in self.choices]).encode())
         return digest.hexdigest()
+
+    @property
+    def raters(self) -> tuple[str, ...]:
+        """The names of those who answered, in the order of their first answers; those of whom no name is known are left out.
+
+        Examples:
+            >>> ChoiceData([[0.0], [1.0]], [Choice((0, 1), (0,), rater="Bo"), Choice((0, 1), (1,), rater="Ann")]).raters
+            ('Bo', 'Ann')
+        """
+        return tuple(dict.fromkeys(choice.rater for choice in self.choices if choice.rater is not None))
+
+    def of_rater(self, rater: str) -> ChoiceData:
+        """Return the data with the choices of one person only; all options remain, with their numbers.
+
+        Args:
+            rater: Who answered.
+
+        Returns:
+            New data; the old data stays as it is.
+
+        Raises:
+            DataError: Nobody of that name answered.
+
+        Examples:
+            >>> data = ChoiceData([[0.0], [1.0]], [Choice((0, 1), (0,), rater="Bo"), Choice((0, 1), (1,), rater="Ann")])
+            >>> data.of_rater("Ann").choices
+            (Choice(shown=(0, 1), kept=(1,), rater='Ann'),)
+        """
+        found = [number for number, choice in enumerate(self.choices) if choice.rater == rater]
+        if not found:
+            known = (
+                f"those who answered are {', '.join(map(repr, self.raters))}"
+                if self.raters
+                else "no choice has a rater"
+            )
+            raise DataError(f"no choice was made by {as_given(rater)}; {known}")
+        return self.subset(found)
 
     def append(self, choice: ChoiceLike, X_new: ArrayLike | None = None) -> ChoiceData:
         """Return the data with one more choice, which may also be about new options.
@@ -697,5 +737,5 @@ class ChoiceData:
         return data
 
     def _plain(self) -> PlainChoices:
-        choices = [(list(choice.shown), list(choice.kept), choice.weight) for choice in self.choices]
+        choices = [(list(choice.shown), list(choice.kept), choice.weight, choice.rater) for choice in self.choices]
         return PlainChoices(self.X.tolist(), choices)

@@ -22,8 +22,8 @@ class PlainChoices(NamedTuple):
 
     options: list[list[float]]
     """One list of inputs per option: m lists of d numbers."""
-    choices: list[tuple[list[int], list[int], float]]
-    """For each choice the option indices shown and kept, and its weight."""
+    choices: list[tuple[list[int], list[int], float, str | None]]
+    """For each choice the option indices shown and kept, its weight, and who made it."""
 
 
 def write_json(plain: PlainChoices) -> str:
@@ -37,8 +37,10 @@ def write_json(plain: PlainChoices) -> str:
         "version": VERSION,
         "options": plain.options,
         "choices": [
-            {"shown": shown, "kept": kept, **({} if weight == 1.0 else {"weight": weight})}
-            for shown, kept, weight in plain.choices
+            {"shown": shown, "kept": kept}
+            | ({} if weight == 1.0 else {"weight": weight})
+            | ({} if rater is None else {"rater": rater})
+            for shown, kept, weight, rater in plain.choices
         ],
     }
     return json.dumps(document, allow_nan=False)
@@ -47,7 +49,7 @@ def write_json(plain: PlainChoices) -> str:
 def read_json(text: str) -> ReadChoices:
     """Read the JSON document, or raise `DataError` saying where it departs from the format.
 
-    >>> read_json(write_json(PlainChoices([[0.0], [0.5]], [([0, 1], [1], 2.0)]))).choices
+    >>> read_json(write_json(PlainChoices([[0.0], [0.5]], [([0, 1], [1], 2.0, None)]))).choices
     [Choice(shown=(0, 1), kept=(1,), weight=2)]
     """
     document = _json_document(text)
@@ -123,7 +125,8 @@ def _json_list(mapping: dict[str, Any], key: str, where: str) -> list[Any]:
 def _choice(given: Any) -> Choice:
     if not isinstance(given, dict):
         raise DataError(f'{as_given(given)} must be an object {{"shown": [...], "kept": [...]}}')
-    return Choice(_json_list(given, "shown", "it"), _json_list(given, "kept", "it"), given.get("weight", 1.0))
+    shown, kept = (_json_list(given, key, "it") for key in ("shown", "kept"))
+    return Choice(shown, kept, given.get("weight", 1.0), given.get("rater"))
 
 
 def _option(row: Any) -> list[float]:

@@ -178,6 +178,24 @@ def stopping(run: Run, *, seed: Seed = 0) -> None:
     run.add(trials, stopping_trials.run_trial, stopping_trials.section)
 
 
+@experiment("known")
+def known(
+    run: Run,
+    *,
+    seed: Seed = 0,
+    repetitions: Annotated[int | None, typer.Option(min=1, help="Instead of the protocol's number.")] = None,
+    questions: Annotated[int | None, typer.Option(min=1, help="Instead of the protocol's number.")] = None,
+) -> None:
+    """What it is worth to know one of the objectives: the same studies with it and without, from the same beginnings."""
+    from choicebo.experiments import known_trials
+
+    protocol = known_trials.FULL if run.full else known_trials.QUICK
+    repetitions, questions = repetitions or protocol[0], questions or protocol[1]
+    run.settings |= {"first seed": seed, "known, repetitions": repetitions, "known, questions": questions}
+    trials = known_trials.trials(repetitions, questions, seed)
+    run.add(trials, known_trials.run_trial, known_trials.section)
+
+
 @experiment("bo")
 def bo(
     run: Run,

@@ -38,7 +38,7 @@ class Numbering:
     ) -> Numbering:
         """The numbering by spread over the points of two ``samples``, or like that of an earlier posterior."""
         background = np.concatenate(samples)
-        latent = posterior.sample(background, draws=draws, seed=seed)
+        latent = _hidden(posterior, background, draws, seed)
         orders = aligned_orders(latent)
         mean = reordered(latent, orders).mean(0)
         if like is None:
@@ -54,8 +54,13 @@ class Numbering:
         return [int(np.bincount(column).argmax()) for column in self.orders.T]
 
     def latent(self, X: Array) -> Array:
-        """(draws, n, n_e): joint draws of the numbered objectives at ``X: (n, d)``."""
-        return reordered(self.posterior.sample(X, draws=len(self.orders), seed=self.seed), self.orders)
+        """(draws, n, n_e): joint draws of the numbered objectives, which are the hidden ones, at ``X: (n, d)``."""
+        return reordered(_hidden(self.posterior, X, len(self.orders), self.seed), self.orders)
+
+
+def _hidden(posterior: Posterior, X: Array, draws: int, seed: int) -> Array:
+    """Joint draws of what is not known."""
+    return posterior.sample(X, draws=draws, seed=seed)[..., : posterior.latent_dim]
 
 
 def numbering(

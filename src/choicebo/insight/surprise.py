@@ -148,6 +148,7 @@ def _fit_without(posterior: Posterior, number: int, seed: int) -> Posterior:
         prior=spec.prior,
         correlated=spec.correlated,
         inducing=spec.inducing,
+        known=None if spec.known is None else spec.known.function,
     )
     return model.fit_silently(posterior.data.without(number), seed)
 

@@ -1,6 +1,7 @@
 """How many hidden objectives: forward selection of the latent dimension by leave-one-out predictive accuracy.
 
-Models with 1, 2, ... latent dimensions are fitted and compared choice by choice. The answer is the smallest dimension
+Models with 1, 2, ... latent dimensions are fitted and compared choice by choice, from 0 on where some objectives are known:
+these may explain all. The answer is the smallest dimension
 that no larger one beats by more than one standard error of the paired difference: a tie goes to the smaller one, and a
 dimension that the choices refute is never taken.
 """
@@ -116,7 +117,8 @@ def select_latent_dim(
 ) -> DimensionSelection:
     """Find the number of hidden objectives that predicts left-out choices best, with no more of them than the choices show.
 
-    Dimensions 1, 2, ... are fitted, each from the hyperparameters of the one before, until one no longer improves the score or
+    Dimensions 1, 2, ... (0, 1, ... where the model has known objectives) are fitted, each from the hyperparameters of the
+    one before, until one no longer improves the score or
     ``max_dim`` is reached.
 
     Args:
@@ -149,15 +151,16 @@ def select_latent_dim(
     scores: dict[int, Loo] = {}
     seconds: dict[int, float] = {}
     ahead: Future[Posterior] | None = None
-    for n_e in range(1, max_dim + 1):
-        part = report.part((n_e - 1) / max_dim, n_e / max_dim)
+    least = least_dim(model)
+    for n_e in range(least, max_dim + 1):
+        part = report.part(max(n_e - 1, 0) / max_dim, n_e / max_dim)
         began = time.perf_counter()
-        start = None if n_e == 1 else _one_more(posteriors[n_e - 1].hyper, model.prior)
+        start = None if n_e == least else _one_more(posteriors[n_e - 1].start, model.prior)
         known = None
         if executor is not None:
             known = _fit_by(executor, data, n_e, seed, model, start).result() if ahead is None else ahead.result()
             if n_e < max_dim:  # while this one is scored
-                ahead = _fit_by(executor, data, n_e + 1, seed, model, _one_more(known.hyper, model.prior))
+                ahead = _fit_by(executor, data, n_e + 1, seed, model, _one_more(known.start, model.prior))
         posteriors[n_e], scores[n_e] = _scored(data, n_e, seed, model, refit_limit, part, start, known, executor)
         seconds[n_e] = time.perf_counter() - began
         if stop_early and no_longer_improves(scores):
@@ -251,11 +254,28 @@ def revise(
     here = score(current, report.part(0.0, 0.3))
     if current < allowed and _clearly_better(score(current + 1, report.part(0.3, 0.7)), here):
         chosen = current + 1
-    elif current > 1 and score(current - 1, report.part(0.7, 1.0)).elpd >= here.elpd:
+    elif current > least_dim(model) and score(current - 1, report.part(0.7, 1.0)).elpd >= here.elpd:
         chosen = current - 1
     else:
         chosen = current
-    return DimensionDecision(chosen, _reason(chosen, current, scores), chosen != current, fits[chosen])
+    reason = _reason(chosen, current, scores, names_of_known(model))
+    return DimensionDecision(chosen, reason, chosen != current, fits[chosen])
+
+
+def least_dim(model: ChoiceGP) -> int:
+    """The fewest hidden objectives that are considered: known ones may explain all choices."""
+    return 1 if model.known is None else 0
+
+
+def names_of_known(model: ChoiceGP) -> str:
+    """The known objectives as a sentence names them.
+
+    Examples:
+        >>> names_of_known(ChoiceGP(known=lambda points: points[:, 0]))
+        'what is known'
+    """
+    names = [str(name) for name in getattr(model.known, "names", ())]
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names) or "what is known"
 
 
 def _scored(
@@ -304,7 +324,7 @@ def count(n_e: int) -> str:
 def _one_more(hyper: Hyperparameters, prior: HyperPrior) -> Hyperparameters:
     """The hyperparameters of a smaller model, and the prior's centre for one more dimension."""
     n_e, dim = hyper.log_lengthscale.shape
-    larger = [np.array(part) for part in prior.centre(dim, n_e + 1)]
+    larger = [np.array(part) for part in prior.centre(dim, n_e + 1, len(hyper.known), len(hyper.personal) > 0)]
     for all_of_it, known in zip(larger, hyper, strict=True):
         all_of_it[tuple(slice(length) for length in np.shape(known))] = known
     return Hyperparameters(*larger)
@@ -326,11 +346,16 @@ def _table(scores: dict[int, Loo], seconds: dict[int, float]) -> tuple[Dimension
     return tuple(rows)
 
 
-def _reason(chosen: int, current: int, scores: dict[int, Loo]) -> str:
+def _reason(chosen: int, current: int, scores: dict[int, Loo], known: str) -> str:
     def against(a: int, b: int) -> str:
         difference, se = paired_difference(scores[a].pointwise, scores[b].pointwise, scores[a].weights)
         return f"leave-one-out score {scores[a].elpd:.1f} against {scores[b].elpd:.1f}, difference {difference:.1f} ± {se:.1f}"
 
+    if chosen == 0:
+        one = " and " not in known
+        opening = f"{known[0].upper()}{known[1:]} {'explains' if one else 'explain'} all of your choices"
+        other = max(scores)
+        return f"{opening} ({against(0, other)})." if other else f"{opening}."
     if chosen > current:
         return f"Your answers are explained better by {count(chosen)} than by {current} ({against(chosen, current)})."
     if chosen < current:

@@ -39,6 +39,19 @@ class Ragged(NamedTuple):
     """(choices,): log-probability of each choice under a uniformly random non-empty subset."""
     counts: Singles
     """(choices,): how often each counts, the weights of equal answers together; 0 leaves it out."""
+    lapses: Singles
+    """(choices,): the probability that each is a slip."""
+
+
+class People(NamedTuple):
+    """Who the latent values belong to, where several people answered: each of them has values of their own."""
+
+    names: tuple[str | None, ...]
+    """Of those who answered, in the order of their first answers; None for answers of whom nothing is known."""
+    of_row: NDArray[np.int64]
+    """(m,): for each row of the options, the number of the person whose latent value it is."""
+    personal: int = 0
+    """So many of the inducing options, the first of them, stand for what is personal; see :mod:`~choicebo.model.people`."""
 
 
 class Pairs(NamedTuple):
@@ -67,21 +80,22 @@ class Likelihood:
     """
 
     X: Array
-    """(m, d): the options that were shown."""
+    """(m, d): the options that were shown; with :attr:`people`, one row for each option and person who saw it."""
     rows: NDArray[np.int64]
     """Which rows of ``data.X`` they are."""
     ragged: Ragged
     place: NDArray[np.int64]
     """(answers,): which of the choices here each choice of the data is."""
     kind: str
-    lapse: float
+    people: People | None = None
+    """Who answered, where that makes a difference."""
     inducing: NDArray[np.int64] | None = None
     """Rows of ``X`` whose latent values stand for those of all options, which are their conditional means (features);
     ``None`` where every option has a value of its own (square factors)."""
 
     @classmethod
-    def of(cls, data: ChoiceData, kind: str = "choice", lapse: float = 0.0) -> Likelihood:
-        """The likelihood of ``data``.
+    def of(cls, data: ChoiceData, kind: str = "choice", lapse: float = 0.0, *, by_person: bool = False) -> Likelihood:
+        """The likelihood of ``data``; ``by_person`` where each rater has latent values of their own.
 
         >>> import choicebo as cb
         >>> data = cb.ChoiceData([[0.0], [0.5], [1.0]], [cb.Choice((0, 2), (2,))])
@@ -89,19 +103,25 @@ class Likelihood:
         >>> found.rows.tolist(), found.ragged.members.tolist()
         ([0, 2], [1, 0])
         """
-        different, place = _merged(data.choices)
+        different, place = _merged(data.choices, by_person)
         weights = np.bincount(place, [choice.weight for choice in data.choices])
         sizes = [len(choice.shown) for choice in different]
         shown = np.array([i for c in different for i in (*c.kept, *c.rejected)], dtype=np.int64)
-        rows, members = np.unique(shown, return_inverse=True)
+        names = tuple(dict.fromkeys(choice.rater for choice in data.choices)) if by_person else (None,)
+        codes = {name: code for code, name in enumerate(names)}
+        who = np.repeat([codes[c.rater] if by_person else 0 for c in different], sizes).astype(np.int64)
+        keys, members = np.unique(who * len(data.X) + shown, return_inverse=True)
+        rows, of_row = keys % len(data.X), keys // len(data.X)
         ragged = Ragged(
             members.astype(np.int32),
             np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
             np.array([len(c.kept) for c in different], dtype=np.int32),
             np.array([-np.log(2.0**size - 1.0) for size in sizes], dtype=np.float32),
             weights.astype(np.float32),
+            np.full(len(sizes), lapse, dtype=np.float32),
         )
-        return cls(np.asarray(data.X[rows]), rows, ragged, place, kind, lapse)
+        people = People(names, of_row) if by_person else None
+        return cls(np.asarray(data.X[rows]), rows, ragged, place, kind, people)
 
     @property
     def options(self) -> int:
@@ -110,8 +130,12 @@ class Likelihood:
 
     @property
     def coordinates(self) -> int:
-        """How many whitened values each latent dimension has: one for each option, or for each inducing one."""
-        return self.options if self.inducing is None else len(self.inducing)
+        """How many whitened values each latent dimension has: one for each option, or for each inducing one.
+
+        With people, those of what all share, followed by those of what is personal, one person after the other.
+        """
+        shared = self.options if self.inducing is None else len(self.inducing)
+        return shared if self.people is None else shared + len(self.people.names) * self.people.personal
 
     @property
     def choices(self) -> int:
@@ -139,12 +163,31 @@ class Likelihood:
             self.ragged.kept[one].copy(),
             self.ragged.log_uniform[one].copy(),
             np.ones(1, dtype=np.float32),
+            self.ragged.lapses[one].copy(),
         )
         return dataclasses.replace(self, ragged=ragged)
 
-    def represented_by(self, inducing: NDArray[np.int64] | None) -> Likelihood:
-        """The same with other :attr:`inducing` options."""
-        return dataclasses.replace(self, inducing=inducing)
+    def represented_by(self, inducing: NDArray[np.int64] | None, personal: int = 0) -> Likelihood:
+        """The same with other :attr:`inducing` options, the first ``personal`` of them also for each of the :attr:`people`."""
+        people = None if self.people is None else self.people._replace(personal=personal)
+        return dataclasses.replace(self, inducing=inducing, people=people)
+
+    def lapsing(self, lapses: Array) -> Likelihood:
+        """The same with other probabilities of a slip, one for each of the :attr:`people`."""
+        if self.people is None:
+            raise ValueError("nothing is known of who answered")
+        first = self.ragged.members[self.ragged.offsets[:-1]]
+        of_choice = lapses[self.people.of_row[first]].astype(np.float32)
+        return dataclasses.replace(self, ragged=self.ragged._replace(lapses=of_choice))
+
+    @property
+    def lapses(self) -> Array:
+        """(people,): the probability of a slip of each of the :attr:`people`."""
+        if self.people is None:
+            raise ValueError("nothing is known of who answered")
+        result = np.empty(len(self.people.names))
+        result[self.people.of_row[self.ragged.members[self.ragged.offsets[:-1]]]] = self.ragged.lapses
+        return result
 
     def sample(self, most: int) -> Likelihood:
         """So many of the choices, spread evenly over all, where there are at least twice as many.
@@ -158,16 +201,17 @@ class Likelihood:
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         starts = np.repeat(self.ragged.offsets[taken] - offsets[:-1], sizes)
         members = self.ragged.members[starts + np.arange(offsets[-1])]
-        ragged = Ragged(
-            members, offsets, self.ragged.kept[taken], self.ragged.log_uniform[taken], self.ragged.counts[taken]
-        )
+        ragged = Ragged(members, offsets, *(part[taken] for part in self.ragged[2:]))
         part = dataclasses.replace(self, ragged=ragged, place=np.arange(most))
         if self.inducing is None:
             return part
         rows = np.union1d(members, self.inducing)
         ragged = ragged._replace(members=np.searchsorted(rows, members).astype(np.int32))
         inducing = np.searchsorted(rows, self.inducing)
-        return dataclasses.replace(part, X=self.X[rows], rows=self.rows[rows], ragged=ragged, inducing=inducing)
+        people = None if self.people is None else self.people._replace(of_row=self.people.of_row[rows])
+        return dataclasses.replace(
+            part, X=self.X[rows], rows=self.rows[rows], ragged=ragged, inducing=inducing, people=people
+        )
 
     def value_and_gradient(self, latent: Singles) -> tuple[Array, Singles]:
         """The log-likelihood of all choices, (LANES,), and its gradient, for ``latent: (n_e, m, LANES)``."""
@@ -184,32 +228,35 @@ class Likelihood:
         Theorem 1 does not sum to one over the subsets, and its sum depends on the number of latent dimensions: only normalised
         values can be compared between them.
         """
-        sure = dataclasses.replace(self, lapse=0.0)
+        lapses = self.ragged.lapses.astype(np.float64)
+        sure = dataclasses.replace(self, ragged=self.ragged._replace(lapses=np.zeros_like(self.ragged.lapses)))
         raw = sure.values(latent)
         if self.kind == "choice":
             raw = raw - self._in_lanes(latent, self._log_masses)
-        if self.lapse == 0.0:
+        if not lapses.any():
             return raw
-        return np.asarray(np.logaddexp(np.log1p(-self.lapse) + raw, np.log(self.lapse) + self.ragged.log_uniform))
+        with np.errstate(divide="ignore"):  # of a person who never slips
+            return np.asarray(np.logaddexp(np.log1p(-lapses) + raw, np.log(lapses) + self.ragged.log_uniform))
 
-    def curvature(self, latent: Array) -> Singles:
-        """Negative Hessian at ``latent: (n_e, m)``, as (n_e m, n_e m), dimension-major."""
-        n_e = len(latent)
+    def curvature(self, latent: Array, n_e: int | None = None) -> Singles:
+        """Negative Hessian at ``latent: (dimensions, m)`` by the first ``n_e`` of them, or by all: (n_e m, n_e m),
+        dimension-major."""
+        n_e = len(latent) if n_e is None else n_e
         result = np.zeros((n_e * self.options, n_e * self.options), dtype=np.float32)
-        for begin, gradient in self._moved_gradients(latent):
+        for begin, gradient in self._moved_gradients(latent, n_e):
             members, offsets = self.ragged.members, self.ragged.offsets
             native.add_differences(members, offsets, begin, np.float32(-0.5 / _STEP), gradient, result)
         return result
 
-    def sparse_curvature(self, latent: Array) -> list[list[Any]]:
+    def sparse_curvature(self, latent: Array, n_e: int | None = None) -> list[list[Any]]:
         """The same as one sparse matrix (m, m) for each pair of latent dimensions: two options that were never shown together
         have no entry."""
         from scipy.sparse import csr_array
 
-        n_e, pairs = len(latent), self._pairs
+        n_e, pairs = len(latent) if n_e is None else n_e, self._pairs
         changes = np.empty((n_e, n_e, len(pairs.first)), dtype=np.float32)
         half = LANES // 2
-        for begin, gradient in self._moved_gradients(latent):
+        for begin, gradient in self._moved_gradients(latent, n_e):
             for d in range(n_e):
                 lane = pairs.moved * n_e + d - begin
                 at = np.flatnonzero((lane >= 0) & (lane < half))
@@ -245,13 +292,13 @@ class Likelihood:
         rows = np.searchsorted(keys, np.arange(self.options + 1) * self.options)
         return Pairs(first, moved, mirrored, place.reshape(-1), keys % self.options, rows)
 
-    def _moved_gradients(self, latent: Array) -> Iterator[tuple[int, Singles]]:
-        """Gradients (n_e, members, LANES) of each choice by the values of its own members, where coordinates were moved.
+    def _moved_gradients(self, latent: Array, n_e: int) -> Iterator[tuple[int, Singles]]:
+        """Gradients (n_e, members, LANES) of each choice by the values of its own members, where coordinates of the first
+        ``n_e`` dimensions were moved.
 
         Each choice gets options of its own: in eight lanes one coordinate of every choice goes up, in eight others it goes
         down. The first of these coordinates comes with each.
         """
-        n_e = len(latent)
         members, offsets = self.ragged.members, self.ragged.offsets
         own = self.ragged._replace(members=np.arange(len(members), dtype=np.int32))
         here = np.repeat(latent[:, members, None].astype(np.float32), LANES, axis=2)
@@ -264,14 +311,14 @@ class Likelihood:
                 at = np.flatnonzero((lane >= 0) & (lane < half))
                 moved[d, at, lane[at]] += _STEP
                 moved[d, at, lane[at] + half] -= _STEP
-            yield begin, self._evaluate(moved, own, native.NODES)[1]
+            yield begin, self._evaluate(moved, own, native.NODES)[1][:n_e]
 
     def _evaluate(self, latent: Singles, ragged: Ragged, nodes: int) -> tuple[Singles, Singles]:
         kind = KINDS[self.kind]
         points, weights = _rule(nodes if kind == 0 else 2 * nodes, kind == 1)
         values = np.empty((self.choices, LANES), dtype=np.float32)
         gradient = np.empty_like(latent)
-        native.log_likelihoods(kind, latent, *ragged, np.float32(self.lapse), points, weights, values, gradient)
+        native.log_likelihoods(kind, latent, *ragged, points, weights, values, gradient)
         return values, gradient
 
     def _log_masses(self, latent: Singles) -> Singles:
@@ -288,10 +335,11 @@ class Likelihood:
         return np.concatenate(found)[:draws].astype(np.float64)
 
 
-def _merged(choices: tuple[Choice, ...]) -> tuple[list[Choice], NDArray[np.int64]]:
+def _merged(choices: tuple[Choice, ...], by_person: bool) -> tuple[list[Choice], NDArray[np.int64]]:
     """The different choices in the order of their first occurrence, and for each choice which of them it is."""
-    first: dict[tuple[frozenset[int], frozenset[int]], int] = {}
-    place = [first.setdefault((frozenset(c.shown), frozenset(c.kept)), len(first)) for c in choices]
+    first: dict[tuple[frozenset[int], frozenset[int], str | None], int] = {}
+    keys = ((frozenset(c.shown), frozenset(c.kept), c.rater if by_person else None) for c in choices)
+    place = [first.setdefault(key, len(first)) for key in keys]
     different = dict(zip(reversed(place), reversed(choices), strict=True))
     return [different[number] for number in range(len(first))], np.array(place, dtype=np.int64)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import time
 
 import numpy as np
@@ -17,12 +18,25 @@ from choicebo.model.covariance import Hyperparameters, HyperPrior, Kernel, kerne
 from choicebo.model.diagnostics import diagnose
 from choicebo.model.engines import Engine, ModelSpec, Reporter, engine_named
 from choicebo.model.engines.base import INDEPENDENT, ProgressCallback, are_whole
+from choicebo.model.engines.nothing_hidden import fit_scales
 from choicebo.model.engines.whitening import FeatureWhitened, Whitener
 from choicebo.model.evaluate import Likelihood
 from choicebo.model.features import representatives
+from choicebo.model.known import Known, KnownFunction
 from choicebo.model.likelihood import check_likelihood_settings, is_number
 from choicebo.model.own_parts import own_parts
-from choicebo.model.posterior import Posterior
+from choicebo.model.people import (
+    AT_RANDOM,
+    MOST_PEOPLE,
+    ODDS,
+    TREATMENTS,
+    careless,
+    is_of_people,
+    represented,
+    with_people,
+    without_people,
+)
+from choicebo.model.posterior import Posterior, left_out, of_several
 from choicebo.pareto import MAX_OBJECTIVES
 from choicebo.space.values import as_generator
 
@@ -38,7 +52,7 @@ class ChoiceGP:
     """
 
     latent_dim: int = 2
-    """Number of hidden objectives, ``n_e``."""
+    """Number of hidden objectives, ``n_e``; 0 only where some are known."""
     kernel: str | Kernel = "matern32"
     """``"matern12"``, ``"matern32"``, ``"matern52"``, ``"rbf"``, or a kernel of your own."""
     engine: str | Engine = "hmc"
@@ -52,18 +66,30 @@ class ChoiceGP:
     prior: HyperPrior = HyperPrior()
     correlated: bool = True
     """Whether the latent functions may be correlated, as heating and cooling loads are; the paper's are independent."""
+    raters: str = "related"
+    """Of choices that several people made (``Choice(rater=...)``): ``"related"``, each person has a taste that is partly
+    everybody's and partly their own, and how far it is their own is learned; ``"together"``, all of them have one taste."""
     inducing: int | str | None = "auto"
     """Of many options, the number whose latent values stand for those of all (features). ``None``: all of them, at a cost that
     grows with the cube of their number. ``"auto"``: all of up to 400 options; of more, as many as they need, up to 192."""
+    known: KnownFunction | None = None
+    """Objectives that need not be learned: a function that gives their values (n, k), the larger the better, at points (n, d)
+    of the unit cube, such as ``space.known``. How much each of them counts is learned."""
 
     def __post_init__(self) -> None:
+        if self.known is not None and not callable(self.known):
+            raise InvalidInputError(
+                f"known must be a function of points such as space.known, got {as_given(self.known)}"
+            )
+        least = 1 if self.known is None else 0
         if (
             isinstance(self.latent_dim, bool)
             or not isinstance(self.latent_dim, int | np.integer)
-            or not 1 <= self.latent_dim <= MAX_OBJECTIVES
+            or not least <= self.latent_dim <= MAX_OBJECTIVES
         ):
             raise InvalidInputError(
-                f"latent_dim must be a whole number of at least 1 and at most {MAX_OBJECTIVES}, got {as_given(self.latent_dim)}"
+                f"latent_dim must be a whole number of at least {least} and at most {MAX_OBJECTIVES}, "
+                f"got {as_given(self.latent_dim)}"
             )
         kernel_named(self.kernel)
         engine_named(self.engine)
@@ -78,7 +104,13 @@ class ChoiceGP:
             raise InvalidInputError(
                 f"inducing must be None, 'auto' or a whole number of at least 1, got {as_given(self.inducing)}"
             )
-        check_likelihood_settings((), self.latent_dim, 1.0, self.likelihood, self.lapse)
+        if not isinstance(self.raters, str) or self.raters not in TREATMENTS:
+            raise InvalidInputError(
+                f"raters must be one of {', '.join(map(repr, TREATMENTS))}, got {as_given(self.raters)}; "
+                "for one model each, fit data.of_rater(name)"
+            )
+        least_objectives = self.latent_dim + (self.known is not None)
+        check_likelihood_settings((), least_objectives, 1.0, self.likelihood, self.lapse)
 
     @property
     def spec(self) -> ModelSpec:
@@ -160,26 +192,47 @@ class ChoiceGP:
             raise InvalidInputError(f"fit takes a ChoiceData, got {type(data).__name__}")
         if len(data.choices) == 0:
             raise InvalidInputError("there are no choices to learn from; add at least one Choice to the ChoiceData")
-        check_likelihood_settings(data.choices, self.latent_dim, 1.0, self.likelihood, self.lapse)
         if start is not None and not isinstance(start, Hyperparameters):
             raise InvalidInputError(f"start must be Hyperparameters such as earlier.hyper, got {as_given(start)}")
         engine, spec, report, began = engine_named(self.engine), self.spec, Reporter(progress), time.perf_counter()
         if start is not None and not self.correlated:
             start = start._replace(coupling=np.zeros_like(start.coupling))
-        compiling.prepare(lambda message: report(message, 0.0))
-        with one_blas_thread():
-            likelihood = Likelihood.of(data, self.likelihood, spec.lapse)
-            lengthscales = np.exp(spec.prior.centre(likelihood.X.shape[1], 1).log_lengthscale)
-            likelihood = likelihood.represented_by(
-                representatives(spec.inducing, likelihood.X, spec.kernel, lengthscales)
+        rows = np.unique([row for choice in data.choices for row in choice.shown])
+        known = None if self.known is None else Known.of(self.known, data.X[rows])
+        spec = dataclasses.replace(spec, known=known)
+        objectives = spec.latent_dim + spec.known_count
+        if objectives > MAX_OBJECTIVES:
+            raise InvalidInputError(
+                f"there are {spec.latent_dim} hidden and {spec.known_count} known objectives; "
+                f"at most {MAX_OBJECTIVES} are taken together"
             )
-            found = engine.fit(rng, spec, likelihood, start, report)
+        check_likelihood_settings(data.choices, objectives, 1.0, self.likelihood, self.lapse)
+        compiling.prepare(lambda message: report(message, 0.0))
+        of_people = self.raters == "related" and spec.latent_dim > 0 and is_of_people(data.choices)
+        if start is not None:
+            start = with_people(start) if of_people else without_people(start)
+        with one_blas_thread():
+            likelihood = self._likelihood(data, of_people)
+            nothing_hidden = spec.latent_dim == 0
+            if nothing_hidden:
+                found = fit_scales(spec, likelihood)
+            else:
+                found = engine.fit(rng, spec, likelihood, start, report.part(0.0, 0.5) if of_people else report)
+            if likelihood.people is not None:
+                suspects = careless(likelihood, left_out(spec, likelihood, found))
+                if suspects.any():
+                    doubted = likelihood.lapsing(np.where(suspects, AT_RANDOM, spec.lapse))
+                    other = engine.fit(rng, spec, doubted, found.hyper, report.part(0.5, 1.0))
+                    if other.log_evidence + suspects.sum() * math.log(ODDS) > found.log_evidence:
+                        likelihood, found = doubted, other
             chains, draws = found.whitened.shape[:2]
             flat = found.whitened.reshape(chains * draws, *found.whitened.shape[2:])
             prior = Whitener.of(spec, likelihood).at(found.hyper)
             values = prior.over(flat, likelihood.values)
             log_likelihood = values.reshape(chains, draws, -1)[..., likelihood.place]
-            own = own_parts(likelihood, prior, flat) if isinstance(prior, FeatureWhitened) else None
+            own = None
+            if isinstance(prior, FeatureWhitened) and not nothing_hidden:
+                own = own_parts(likelihood, prior, flat)
         if not np.isfinite(log_likelihood).all():
             raise NumericalError(
                 f"engine {engine.name!r} produced draws that are not finite; try another seed or engine='vi'"
@@ -193,11 +246,11 @@ class ChoiceGP:
             engine.name,
             quantities,
             found,
-            INDEPENDENT if found.approximate else engine.limits,
+            INDEPENDENT if found.approximate or nothing_hidden else engine.limits,
             time.perf_counter() - began,
             likelihood.inducing,
         )
-        return Posterior(
+        posterior = Posterior(
             data=data,
             spec=spec,
             hyper=found.hyper,
@@ -209,3 +262,18 @@ class ChoiceGP:
             diagnostics=diagnostics,
             likelihood=self.likelihood,
         )
+        return posterior if likelihood.people is None else of_several(posterior, likelihood)
+
+    def _likelihood(self, data: ChoiceData, of_people: bool) -> Likelihood:
+        """The likelihood, with the inducing options that it needs."""
+        spec = self.spec
+        likelihood = Likelihood.of(data, self.likelihood, spec.lapse, by_person=of_people)
+        lengthscales = np.exp(spec.prior.centre(likelihood.X.shape[1], 1).log_lengthscale)
+        if likelihood.people is None:
+            return likelihood.represented_by(representatives(spec.inducing, likelihood.X, spec.kernel, lengthscales))
+        if len(likelihood.people.names) > MOST_PEOPLE:
+            raise InvalidInputError(
+                f"{len(likelihood.people.names):,} people answered; raters='related' takes at most {MOST_PEOPLE:,}: "
+                "fit some of them, or use raters='together'"
+            )
+        return represented(likelihood, spec.inducing, spec.kernel, lengthscales, spec.latent_dim)

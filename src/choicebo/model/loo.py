@@ -119,7 +119,7 @@ def leave_one_out(
     answers = np.unique(place, return_index=True)[1]
     left_out = np.minimum(likelihood.ragged.counts, 1.0)
     prior = Whitener.of(spec, likelihood).at(hyper)
-    flat = whitened.reshape(-1, *whitened.shape[2:])
+    flat = whitened.reshape(whitened.shape[0] * whitened.shape[1], *whitened.shape[2:])
     log_weights, khat = smoothed_weights(log_likelihood[..., answers] * left_out, effective_draws)
     pointwise = np.logaddexp.reduce(log_weights + _scores(likelihood, prior, flat).T, axis=1)
     limit = khat_limit(len(flat))

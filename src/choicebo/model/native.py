@@ -522,16 +522,17 @@ def _one_choice(kind, y, kept, log_uniform, lapse, slope, points, weights, rooms
 
 
 _floats, _lanes2, _lanes3 = types.float32[::1], types.float32[:, ::1], types.float32[:, :, ::1]
-_choices = (types.int32[::1], types.int64[::1], types.int32[::1], _floats, _floats)
+_choices = (types.int32[::1], types.int64[::1], types.int32[::1], _floats, _floats, _floats)
 
 
-@entry(types.void(types.int64, _lanes3, *_choices, types.float32, _floats, _floats, _lanes2, _lanes3))
+@entry(types.void(types.int64, _lanes3, *_choices, _floats, _floats, _lanes2, _lanes3))
 def log_likelihoods(
-    kind, latent, members, offsets, kept, log_uniform, counts, lapse, points, weights, values, gradient
+    kind, latent, members, offsets, kept, log_uniform, counts, lapses, points, weights, values, gradient
 ):
     """Log-likelihood of each choice, ``values: (choices, LANES)``, and the gradient of their sum, as ``latent: (n_e, m, LANES)``.
 
     ``counts: (choices,)`` is how often each choice counts; one that counts for nothing costs nothing and has the value 0.
+    ``lapses: (choices,)`` are the probabilities that each is a slip.
     """
     n_e, m = latent.shape[0], latent.shape[1]
     largest = 1
@@ -551,7 +552,7 @@ def log_likelihoods(
         for i in range(size):
             for d in range(n_e):
                 _put(y, i * n_e + d, _get(latent, d * m + members[start + i]))
-        value = _one_choice(kind, y, kept[c], log_uniform[c], lapse, slope, points, weights, rooms)
+        value = _one_choice(kind, y, kept[c], log_uniform[c], lapses[c], slope, points, weights, rooms)
         _put(values, c, value * count)
         for i in range(size):
             for d in range(n_e):

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 from choicebo.errors import InvalidInputError
 from choicebo.formatting import as_given
 from choicebo.pareto import MAX_OBJECTIVES
-from choicebo.space import Option
+from choicebo.space import Option, known_of
 
 if TYPE_CHECKING:
     from choicebo.acquisition import Acquisition
     from choicebo.model.covariance import Kernel
     from choicebo.model.engines import Engine
     from choicebo.model.gp import ChoiceGP
-    from choicebo.space import Searchable
+    from choicebo.space import KnownObjectives, Searchable
 
 BASELINES = ("random", "sobol")
 """Strategies without a model."""
@@ -42,7 +42,8 @@ class Settings:
     """
 
     latent_dim: int | str = "auto"
-    """Number of hidden objectives, or "auto": chosen by leave-one-out accuracy as answers come in."""
+    """Number of hidden objectives, beside those that the space says are known, or "auto": chosen by leave-one-out accuracy as
+    answers come in. 0 only where some are known."""
     acquisition: str | Acquisition = "default"
     """"default", "ucb", "ehvi", "thompson", "scalarised_thompson", "variation", "information", "random" or "sobol"; several,
     joined by "+", share the new options, and one that finds little leaves more of them to the last. Or an acquisition of your
@@ -75,7 +76,7 @@ class Settings:
         from choicebo.model.gp import ChoiceGP
 
         automatic = isinstance(self.latent_dim, str) and self.latent_dim == "auto"
-        if not automatic and (_not_count(self.latent_dim, 1) or self.latent_dim > MAX_OBJECTIVES):  # type: ignore[operator]
+        if not automatic and (_not_count(self.latent_dim, 0) or self.latent_dim > MAX_OBJECTIVES):  # type: ignore[operator]
             raise InvalidInputError(
                 f'latent_dim is {as_given(self.latent_dim)}; give "auto" or a whole number from 1 to {MAX_OBJECTIVES}'
             )
@@ -139,13 +140,15 @@ class Settings:
             return (self.acquisition,)
         return tuple(ACQUISITIONS[name] for name in self.acquisitions)
 
-    def model(self, latent_dim: int) -> ChoiceGP:
-        """The model with so many latent dimensions."""
+    def model(self, latent_dim: int, known: KnownObjectives | None = None) -> ChoiceGP:
+        """The model with so many hidden objectives, beside those that are known."""
         from choicebo.model.engines import question_engine
         from choicebo.model.gp import ChoiceGP
 
         engine = question_engine(self.engine) if isinstance(self.engine, str) else self.engine
-        return ChoiceGP(latent_dim, kernel=self.kernel, engine=engine, lapse=self.lapse, correlated=self.correlated)
+        return ChoiceGP(
+            latent_dim, kernel=self.kernel, engine=engine, lapse=self.lapse, correlated=self.correlated, known=known
+        )
 
     def checked(self, space: Searchable) -> Settings:
         """The same for the options of a space, which must be fit to be asked about."""
@@ -155,6 +158,17 @@ class Settings:
             raise InvalidInputError(f"space is a {type(space).__name__}; give a Space or a Catalogue")
         if space.size < 2:
             raise InvalidInputError("the space holds a single option; a choice needs at least two")
+        known = known_of(space)
+        if self.latent_dim == 0 and known is None:
+            raise InvalidInputError(
+                "latent_dim is 0 and no objective of the space is known; give at least 1, or a space with objectives=[...]"
+            )
+        hidden = 1 if isinstance(self.latent_dim, str) else self.latent_dim
+        if known is not None and len(known) + hidden > MAX_OBJECTIVES:
+            raise InvalidInputError(
+                f"the space has {len(known)} known objectives and latent_dim is {self.latent_dim}; "
+                f"at most {MAX_OBJECTIVES} are taken together"
+            )
         return self if self.baseline is None else dataclasses.replace(self, baseline=space.validate(self.baseline))
 
     def first_queries(self, dim: int) -> int:

@@ -26,7 +26,7 @@ from choicebo.optimizer import looks
 from choicebo.optimizer.settings import Settings
 from choicebo.optimizer.stand_in import kept_points, stand_in_options
 from choicebo.optimizer.steered import wished_part
-from choicebo.space import Option, Searchable
+from choicebo.space import Option, Searchable, known_of
 from choicebo.space.points import distinct, rows_in
 
 Array = NDArray[np.float64]
@@ -184,7 +184,10 @@ class Situation:
         """Latent dimensions of the model."""
         if self.settings.latent_dim != "auto":
             return int(self.settings.latent_dim)
-        return int(self.looks[-1]["latent_dim"]) if self.looks else FIRST_DIM
+        if self.looks:
+            return int(self.looks[-1]["latent_dim"])
+        known = known_of(self.space)
+        return FIRST_DIM if known is None else max(1, FIRST_DIM - len(known))
 
     def missing_look(self, more: int = 0) -> int | None:
         """The look that counts ``more`` answers on and that is not known: how many answers it learns from; None if all are."""
@@ -211,7 +214,7 @@ class Situation:
     @property
     def model(self) -> ChoiceGP:
         """The settings of the model."""
-        return self.settings.model(self.latent_dim)
+        return self.settings.model(self.latent_dim, known_of(self.space))
 
     @property
     def model_key(self) -> tuple[str, int]:

@@ -17,11 +17,14 @@ from choicebo.formatting import as_given
 from choicebo.frames import of_options, to_frame
 from choicebo.notebook_html import MOST_ROWS, table
 from choicebo.space import roles, sampling
+from choicebo.space.expression import identifier
 from choicebo.space.features import choose_features
+from choicebo.space.objectives import KnownObjectives, Objective, as_objectives, check_values
 from choicebo.space.points import as_cube, point_keys
 from choicebo.space.searchable import Bools, Column, Floats, Option
 from choicebo.space.serialisation import VERSION, check_record
 from choicebo.space.table import Row, Table, read_table
+from choicebo.space.truth import Symbol
 from choicebo.space.values import MOST_LISTED, as_count, as_generator, plain, suggestion
 
 Key = str | int
@@ -43,6 +46,7 @@ class Catalogue:
         label: The column with the name that people see; None: the key is shown.
         image: The column with picture files.
         features: The columns to learn from; None: all that can serve.
+        objectives: What is known to matter, as texts such as ``"minimise price"``.
 
     Raises:
         SpaceError: There are no rows, a column is missing, or two rows have the same key.
@@ -67,6 +71,8 @@ class Catalogue:
     columns: tuple[Column, ...]
     X: Floats
     """All rows in the unit cube: (n, dim), read-only."""
+    objectives: tuple[Objective, ...]
+    """Columns, or formulas of columns, that are known to matter and need not be learned, such as "minimise price"."""
 
     def __init__(
         self,
@@ -75,6 +81,7 @@ class Catalogue:
         label: str | None = None,
         image: str | None = None,
         features: Sequence[str] | None = None,
+        objectives: Iterable[str | Objective] = (),
     ) -> None:
         table = read_table(rows)
         if not table.rows:
@@ -95,9 +102,15 @@ class Catalogue:
         }
         for name, value in fields.items():
             object.__setattr__(self, name, value)
+        symbols = {
+            identifier(name): Symbol("number" if column.dtype.kind == "f" else "label")
+            for name, column in self._table.items()
+        }
+        object.__setattr__(self, "objectives", as_objectives(objectives, symbols, self.names))
+        self.known  # noqa: B018 - objectives that some row has no value for must fail here
 
     def __eq__(self, other: object) -> bool:
-        fields = ("rows", "key", "label", "image", "features")
+        fields = ("rows", "key", "label", "image", "features", "objectives")
         return isinstance(other, Catalogue) and all(getattr(self, f) == getattr(other, f) for f in fields)
 
     def __hash__(self) -> int:
@@ -108,7 +121,8 @@ class Catalogue:
 
     def __repr__(self) -> str:
         rows = f"{len(self)} row{'s' if len(self) > 1 else ''}"
-        return f"Catalogue({rows}, key={self.key!r}, features: {', '.join(self._used)})"
+        goals = f"; {', '.join(f'{o.name} (known)' for o in self.objectives)}" if self.objectives else ""
+        return f"Catalogue({rows}, key={self.key!r}, features: {', '.join(self._used)}{goals})"
 
     def _repr_html_(self) -> str:
         rows = [
@@ -116,6 +130,7 @@ class Catalogue:
         ]
         headings = [self.key, *(name for name in self.names if name != self.key)]
         below = [f"Features: {', '.join(self._used)}"]
+        below += [f"Known objective: {objective.text}" for objective in self.objectives]
         return table(f"Catalogue of {len(self):,}", headings, rows, total=len(self), below=below)
 
     def to_frame(self, library: str | None = None) -> Any:
@@ -145,6 +160,48 @@ class Catalogue:
     def names(self) -> tuple[str, ...]:
         """The keys of every option: the columns of the catalogue."""
         return tuple(self.rows[0])
+
+    @cached_property
+    def known(self) -> KnownObjectives | None:
+        """The known objectives as a function of cube points; None if there are none.
+
+        Examples:
+            >>> menu = Catalogue([{"sku": "A", "price": 3}, {"sku": "B", "price": 5}], objectives=["minimise price"])
+            >>> menu.known(menu.encode(["A", "B"])).tolist()
+            [[-3.0], [-5.0]]
+        """
+        if not self.objectives:
+            return None
+        values = np.stack([objective.values(self._table) for objective in self.objectives], axis=1)
+        check_values(self.objectives, values, lambda row: dict(self.rows[row]))
+        first = np.array([self._at[key] for key in point_keys(self.X)])
+        unlike = np.flatnonzero((values != values[first]).any(1))
+        if len(unlike):
+            one, other = self.keys[first[unlike[0]]], self.keys[unlike[0]]
+            number = int((values[unlike[0]] != values[first[unlike[0]]]).argmax())
+            raise SpaceError(
+                f"The rows {as_given(one)} and {as_given(other)} have the same features, but differ in "
+                f"{as_given(self.objectives[number].name)}: make a column a feature that tells them apart."
+            )
+        return KnownObjectives(
+            self.objectives, self._columns_at, self.feasible, self.decode, values.min(0), values.max(0)
+        )
+
+    def _columns_at(self, points: Floats) -> dict[str, NDArray[Any]]:
+        rows = self.index(points)
+        return {name: column[rows] for name, column in self._table.items()}
+
+    @cached_property
+    def _table(self) -> dict[str, NDArray[Any]]:
+        """The columns as formulas see them: numbers as floats, empty cells among them as NaN; the others as they are."""
+        found = {}
+        for name in self.names:
+            cells = [row[name] for row in self.rows]
+            numbers = all(
+                cell is None or (isinstance(cell, int | float) and not isinstance(cell, bool)) for cell in cells
+            )
+            found[name] = np.array(cells, dtype=np.float64) if numbers else _objects(cells)
+        return found
 
     @property
     def dim(self) -> int:
@@ -386,7 +443,7 @@ class Catalogue:
             "label": self.label,
             "image": self.image,
             "features": None if self.features is None else list(self.features),
-        }
+        } | ({"objectives": [objective.text for objective in self.objectives]} if self.objectives else {})
 
     @classmethod
     def recognise(
@@ -395,6 +452,7 @@ class Catalogue:
         key: str | None = None,
         label: str | None = None,
         image: str | None = None,
+        objectives: Iterable[str | Objective] = (),
     ) -> Catalogue:
         """The catalogue of a table as people have it: what its columns are for is found by their names and cells.
 
@@ -403,6 +461,7 @@ class Catalogue:
             key: The column that tells rows apart, if it is known; what is given is not looked for.
             label: The column with the name that people see; empty for none.
             image: The column with picture files; empty for none.
+            objectives: As for ``Catalogue``.
 
         Returns:
             The catalogue, with the key, label, image and features that were recognised.
@@ -423,7 +482,7 @@ class Catalogue:
             if name:
                 _check_columns(table, {role: name}, None)
         table, found = roles.recognise(table, key or None, label, image)
-        return cls(table, found.key, found.label, found.image, found.features)
+        return cls(table, found.key, found.label, found.image, found.features, objectives)
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Catalogue:
@@ -448,7 +507,7 @@ class Catalogue:
         if not isinstance(record["rows"], Sequence) or isinstance(record["rows"], str):
             # A record may come from a stranger, and a path in it would be read from this machine.
             raise SpaceError("The record of a catalogue has no list of rows: give what to_dict() returned.")
-        return cls(**{field: record[field] for field in fields})
+        return cls(**{field: record[field] for field in fields}, objectives=record.get("objectives", ()))
 
     @cached_property
     def _at(self) -> dict[bytes, int]:
@@ -483,6 +542,12 @@ class Catalogue:
                     f"The row {as_given(key)} has {as_given(name)} = {as_given(there)} in the catalogue, not {as_given(given)}."
                 )
         return self._number[key]
+
+
+def _objects(cells: list[Any]) -> NDArray[Any]:
+    found = np.empty(len(cells), dtype=object)
+    found[:] = cells
+    return found
 
 
 def _check_columns(table: Table, roles: Mapping[str, str | None], features: Sequence[str] | None) -> None:

@@ -94,16 +94,7 @@ class Constraint:
                 ^^^^^^^^^^
             Did you mean 'temperature'?
         """
-        symbols = {}
-        for parameter in parameters:
-            if not isinstance(parameter, (Parameter, Fixed)):
-                raise SpaceError(
-                    f"A parameter is {as_given(parameter)}: give a Real, Integer, Ordinal, Categorical or Fixed."
-                )
-            values = (parameter.value,) if isinstance(parameter, Fixed) else getattr(parameter, "values", ())
-            sort = Symbol("number") if parameter.numeric else Symbol("label", values)
-            symbols[identifier(parameter.name)] = sort
-        check_sorts(self.text, self._tree, symbols)
+        check_sorts(self.text, self._tree, symbols_of(parameters))
 
     def mask(self, columns: Mapping[str, Sequence[Any] | NDArray[Any]]) -> NDArray[np.bool_]:
         """Which options satisfy it, for one column of n values per name: (n,).
@@ -138,6 +129,19 @@ class Constraint:
         if not isinstance(option, Mapping):
             raise SpaceError(f"An option is {as_given(option)}: give a dict with a value for each name.")
         return bool(self.mask({name: [plain(value)] for name, value in option.items()})[0])
+
+
+def symbols_of(parameters: Sequence[Parameter | Fixed]) -> dict[str, Symbol]:
+    """What the name of each parameter stands for in a formula."""
+    symbols = {}
+    for parameter in parameters:
+        if not isinstance(parameter, (Parameter, Fixed)):
+            raise SpaceError(
+                f"A parameter is {as_given(parameter)}: give a Real, Integer, Ordinal, Categorical or Fixed."
+            )
+        values = (parameter.value,) if isinstance(parameter, Fixed) else getattr(parameter, "values", ())
+        symbols[identifier(parameter.name)] = Symbol("number") if parameter.numeric else Symbol("label", values)
+    return symbols
 
 
 def nothing_feasible(texts: Sequence[str], satisfied: Sequence[Bools], exhaustive: bool) -> SpaceError:

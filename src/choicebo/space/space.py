@@ -14,7 +14,8 @@ from choicebo.errors import SpaceError
 from choicebo.formatting import as_given, value_text
 from choicebo.notebook_html import table
 from choicebo.space import sampling
-from choicebo.space.constraints import Constraint, nothing_feasible
+from choicebo.space.constraints import Constraint, nothing_feasible, symbols_of
+from choicebo.space.objectives import KnownObjectives, Objective, as_objectives, check_values
 from choicebo.space.parameters import Fixed, Parameter, size, split
 from choicebo.space.points import as_cube
 from choicebo.space.searchable import Bools, Column, Floats, Option
@@ -34,6 +35,8 @@ from choicebo.space.values import (
 _SHORT = 2**14
 # How many random options are tried, step by step, before a space counts as empty.
 _PROBES = (2**8, 2**12, 2**16)
+# At so many options of a large space it is looked whether known objectives have a value.
+_TRIED = 2**10
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -47,6 +50,7 @@ class Space:
         parameters: What varies: `Real`, `Integer`, `Angle`, `Ordinal`, `Categorical`, and `Fixed`.
         constraints: Rules that every option satisfies, as texts such as ``"temperature + 2*minutes <= 280"``.
         fixed: Values to hold, by name.
+        objectives: What is known to matter, as texts such as ``"minimise price = 2*flour + 0.3*minutes"``.
 
     Raises:
         SpaceError: A name is used twice, a constraint cannot be read, or no option satisfies all of them.
@@ -66,12 +70,15 @@ class Space:
     """The parameters that vary, in the order of their cube columns."""
     constraints: tuple[Constraint, ...]
     fixed: tuple[Fixed, ...]
+    objectives: tuple[Objective, ...]
+    """What is known to matter and need not be learned, such as "minimise price = 2*flour + 0.3*minutes"."""
 
     def __init__(
         self,
         parameters: Iterable[Parameter | Fixed],
         constraints: Iterable[str | Constraint] = (),
         fixed: Mapping[str, Value] | None = None,
+        objectives: Iterable[str | Objective] = (),
     ) -> None:
         free, held = split(parameters, {} if fixed is None else fixed)
         if isinstance(constraints, (str, Constraint)):
@@ -86,18 +93,23 @@ class Space:
         object.__setattr__(self, "constraints", rules)
         object.__setattr__(self, "fixed", held)
         check_width(len(self.columns), "space")
+        names = [parameter.name for parameter in known]
+        object.__setattr__(self, "objectives", as_objectives(objectives, symbols_of(known), names))
         if rules:
             self._check_not_empty()
+        self.known  # noqa: B018 - objectives that have no value for some option must fail here
 
     def __repr__(self) -> str:
         count = len(self.constraints)
         rules = f"; {count} constraint{'s' if count > 1 else ''}" if count else ""
-        return f"Space({', '.join(self.names)}{rules})"
+        goals = f"; {', '.join(f'{o.name} (known)' for o in self.objectives)}" if self.objectives else ""
+        return f"Space({', '.join(self.names)}{rules}{goals})"
 
     def _repr_html_(self) -> str:
         free = [[each.name, each.kind, _range(each), getattr(each, "unit", "")] for each in self.parameters]
         held = [[each.name, "fixed", each.value, ""] for each in self.fixed]
         rules = [f"Constraint: {rule.text}" for rule in self.constraints]
+        rules += [f"Known objective: {objective.text}" for objective in self.objectives]
         rows = [*free, *held]
         return table("Space", ["name", "kind", "values", "unit"], rows, total=len(rows), below=rules)
 
@@ -125,6 +137,29 @@ class Space:
             parameter.name: slice(end - parameter.width, end)
             for parameter, end in zip(self.parameters, ends, strict=True)
         }
+
+    @cached_property
+    def known(self) -> KnownObjectives | None:
+        """The known objectives as a function of cube points; None if there are none.
+
+        Examples:
+            >>> from choicebo.space import Real
+            >>> space = Space([Real("flour", 0, 10)], objectives=["minimise price = 2*flour"])
+            >>> space.known.values(space.encode([{"flour": 3.0}])).tolist()
+            [[6.0]]
+        """
+        if not self.objectives:
+            return None
+        points = self._everything if self._is_short else self.sobol(_TRIED, seed=0)
+        columns = self._columns_at(points)
+        values = np.stack([objective.values(columns) for objective in self.objectives], axis=1)
+        check_values(self.objectives, values, lambda row: self.decode(points[row : row + 1])[0])
+        return KnownObjectives(
+            self.objectives, self._columns_at, self.feasible, self.decode, values.min(0), values.max(0)
+        )
+
+    def _columns_at(self, points: Floats) -> dict[str, NDArray[Any]]:
+        return self._columns(self._values(points))
 
     @property
     def dim(self) -> int:
@@ -418,7 +453,7 @@ class Space:
             "parameters": [parameter.to_dict() for parameter in self.parameters],
             "constraints": [rule.text for rule in self.constraints],
             "fixed": {parameter.name: parameter.value for parameter in self.fixed},
-        }
+        } | ({"objectives": [objective.text for objective in self.objectives]} if self.objectives else {})
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Space:
@@ -440,7 +475,8 @@ class Space:
             True
         """
         check_record(record, "space", ("parameters", "constraints", "fixed"))
-        return cls(parameters_from_list(record["parameters"]), record["constraints"], record["fixed"])
+        parameters = parameters_from_list(record["parameters"])
+        return cls(parameters, record["constraints"], record["fixed"], record.get("objectives", ()))
 
     @cached_property
     def _is_short(self) -> bool:

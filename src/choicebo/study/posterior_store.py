@@ -28,6 +28,7 @@ from choicebo.study.tables import CacheRow
 
 if TYPE_CHECKING:
     from choicebo.model.posterior import Posterior
+    from choicebo.space import KnownObjectives
 
 _KIND = "posterior"
 _MOST = 12
@@ -39,7 +40,11 @@ _MODEL_SETTINGS = ("latent_dim", "kernel", "engine", "lapse", "correlated", "see
 class PosteriorStore:
     """The latest few models of one study."""
 
-    def __init__(self, storage: Storage, study_id: int, settings: Mapping[str, Any]) -> None:
+    def __init__(
+        self, storage: Storage, study_id: int, settings: Mapping[str, Any], known: KnownObjectives | None = None
+    ) -> None:
+        """``known`` are the known objectives of the study's space."""
+        self._known = known
         self._storage = storage
         self._study_id = study_id
         self._settings: tuple[str, dict[str, Any]] = __version__, {name: settings.get(name) for name in _MODEL_SETTINGS}
@@ -52,7 +57,7 @@ class PosteriorStore:
         """The model of these answers; None if it is not stored, or damaged: that costs time, no more."""
         content = self._find(sa.select(CacheRow.content), key)
         try:
-            return None if content is None else self._fitting(from_bytes(content), key)
+            return None if content is None else self._fitting(from_bytes(content, self._known), key)
         except Exception:  # whatever garbage can do to a parser, want of memory and depth included
             return None
 
@@ -94,7 +99,10 @@ def to_bytes(posterior: Posterior) -> bytes:
     """A fitted model as bytes."""
     diagnostics = dataclasses.asdict(posterior.diagnostics)
     trace = np.asarray(diagnostics.pop("evidence_trace"))
-    spec = dataclasses.asdict(posterior.spec)
+    known = posterior.spec.known
+    # How known objectives are computed, the space knows.
+    spec = dataclasses.asdict(dataclasses.replace(posterior.spec, known=None))
+    del spec["known"]
     text = json.dumps(
         {
             "data": posterior.data.to_json(),
@@ -109,18 +117,21 @@ def to_bytes(posterior: Posterior) -> bytes:
         arrays["inducing"] = posterior.inducing
         arrays["log_likelihood"] = arrays["log_likelihood"].astype(np.float32)  # many answers; they were computed so
         arrays |= {f"own_{name}": value for name, value in posterior.own._asdict().items()}
+    if known is not None:
+        arrays |= {"known_centre": known.centre, "known_width": known.width}
     buffer = io.BytesIO()
     everything: dict[str, Any] = {"text": np.array(text), "evidence_trace": trace, **arrays, **hyper}
     np.savez(buffer, **everything)
     return buffer.getvalue()
 
 
-def from_bytes(content: bytes) -> Posterior:
-    """What :func:`to_bytes` was given; an error of any kind if it was damaged."""
+def from_bytes(content: bytes, known: KnownObjectives | None = None) -> Posterior:
+    """What :func:`to_bytes` was given; an error of any kind if it was damaged, or if other objectives were known."""
     from choicebo.choices import ChoiceData
     from choicebo.model.covariance import Hyperparameters, HyperPrior
     from choicebo.model.diagnostics import Diagnostics
     from choicebo.model.engines.base import Limits, ModelSpec
+    from choicebo.model.known import Known
     from choicebo.model.own_parts import OwnParts
     from choicebo.model.posterior import Posterior
 
@@ -128,9 +139,10 @@ def from_bytes(content: bytes) -> Posterior:
     with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
         record = json.loads(str(arrays["text"]))
         told = record["diagnostics"]
+        fixed = None if known is None else Known(known, arrays["known_centre"], arrays["known_width"])
         found = Posterior(
             data=ChoiceData.from_json(record["data"]),
-            spec=ModelSpec(**{**record["spec"], "prior": HyperPrior(*record["spec"]["prior"])}),
+            spec=ModelSpec(**{**record["spec"], "prior": HyperPrior(*record["spec"]["prior"])}, known=fixed),
             hyper=Hyperparameters(**{name: arrays[f"hyper_{name}"] for name in Hyperparameters._fields}),
             likelihood=record["likelihood"],
             diagnostics=Diagnostics(
@@ -141,7 +153,7 @@ def from_bytes(content: bytes) -> Posterior:
         if "inducing" in arrays:
             own = OwnParts(**{name: arrays[f"own_{name}"] for name in OwnParts._fields})
             found = dataclasses.replace(found, inducing=arrays["inducing"], own=own)
-    _check_shapes(found)
+    _check_shapes(found, 0 if known is None else len(known))
     return found
 
 
@@ -168,7 +180,7 @@ def _check_rows(rows: Any, shape: tuple[int, ...], limit: int) -> None:
         raise ValueError("rows are damaged")
 
 
-def _check_shapes(found: Posterior) -> None:
+def _check_shapes(found: Posterior, known: int) -> None:
     """Refuse arrays that do not belong together, and numbers that are none."""
     latent_dim, inputs = found.spec.latent_dim, found.data.dim
     chains, draws = found.whitened.shape[:2]
@@ -181,14 +193,18 @@ def _check_shapes(found: Posterior) -> None:
         "log_lengthscale": (found.hyper.log_lengthscale, (latent_dim, inputs)),
         "log_scale": (found.hyper.log_scale, (latent_dim,)),
         "coupling": (found.hyper.coupling, (latent_dim, latent_dim)),
+        "known": (found.hyper.known, (known,)),
     }
+    if found.spec.known is not None:
+        expected |= {name: (getattr(found.spec.known, name), (known,)) for name in ("centre", "width")}
     if found.inducing is not None and found.own is not None:
         orders = (len(found.own.mean), latent_dim, len(options))
         expected |= {"own mean": (found.own.mean, orders), "own spread": (found.own.spread, orders)}
         _check_rows(found.inducing, (size,), len(options))
         _check_rows(found.own.order, (chains * draws,), orders[0])
     for name, (array, shape) in expected.items():
-        if array.shape != shape or array.dtype.kind != "f" or not array.size or not np.isfinite(array).all():
+        lacking = not array.size and name != "known" and latent_dim > 0
+        if array.shape != shape or array.dtype.kind != "f" or lacking or not np.isfinite(array).all():
             raise ValueError(f"{name} is damaged")
     if not np.array_equal(found.options, found.data.X[options]):
         raise ValueError("the options are others")

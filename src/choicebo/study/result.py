@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from choicebo.formatting import counted
+from choicebo.formatting import counted, explained_by
 from choicebo.history.events import option_key
 from choicebo.space import Option
 from choicebo.study.objective_names import names_of
@@ -19,7 +19,7 @@ from choicebo.study.option_counts import count_options
 from choicebo.study.status import advise
 
 if TYPE_CHECKING:
-    from choicebo.insight import Numbering, StopAdvice
+    from choicebo.insight import KnownObjective, Numbering, StopAdvice
     from choicebo.insight.drivers import Objective
     from choicebo.model.posterior import Posterior
     from choicebo.optimizer import ParetoOption
@@ -63,6 +63,8 @@ class StudyResult:
     points: tuple[Point, ...] = ()
     """Most probable first."""
     objectives: tuple[Objective, ...] = ()
+    known: tuple[KnownObjective, ...] = ()
+    """What is known already, and how much it counts."""
     advice: StopAdvice | None = None
     diagnostics: tuple[str, ...] = ()
     """What is poor about the fit, for those who know samplers."""
@@ -78,6 +80,11 @@ class StudyResult:
     def __repr__(self) -> str:
         told = f"{counted(len(self.best), 'best option')} of {len(self.points)}"
         return f"StudyResult({self.stage}: {told}, latent_dim={self.latent_dim})"
+
+    @property
+    def explanation(self) -> str:
+        """What the model explains the answers by; empty without a model."""
+        return "" if self.latent_dim is None else explained_by(self.latent_dim, [each.name for each in self.known])
 
     @property
     def best(self) -> tuple[Point, ...]:
@@ -175,7 +182,7 @@ def named(study: Study, objectives: Sequence[Objective], numbered: Numbering) ->
 
 
 def _from_model(study: Study, rater: str | None, posterior: Posterior) -> StudyResult:
-    from choicebo.insight import numbering
+    from choicebo.insight import known_objectives, numbering
 
     numbered = numbering(posterior, study.space)
     return StudyResult(
@@ -186,6 +193,7 @@ def _from_model(study: Study, rater: str | None, posterior: Posterior) -> StudyR
         trust=posterior.diagnostics.sentence,
         posterior=posterior,
         numbered=numbered,
+        known=known_objectives(posterior, study.space),
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from choicebo.formatting import explained_by
 from choicebo.frames import to_frame
 from choicebo.history import Answer, Question
 from choicebo.space import Option
@@ -67,6 +68,10 @@ class Status:
     latent_dim_history: tuple[dict[str, Any], ...] = ()
     objectives: tuple[str, ...] = ()
     """What drives each hidden objective, in a sentence; by its name, if it has one."""
+    known: tuple[str, ...] = ()
+    """How much each known objective counts, in a sentence."""
+    explanation: str = ""
+    """What the model explains the answers by; empty if there is none."""
     diagnostics: tuple[str, ...] = ()
     """What is poor about the fit, in sentences."""
     trust: str = ""
@@ -121,11 +126,16 @@ def describe(study: Study, rater: str | None, fitted: ChoiceOptimizer | None) ->
     posterior = None if fitted is None else fitted.known_posterior
     if fitted is None or posterior is None:
         return plain
+    from choicebo.insight import known_objectives
+
+    known = known_objectives(posterior, study.space)
     return dataclasses.replace(
         plain,
         latent_dim=posterior.latent_dim,
         latent_dim_history=fitted.latent_dim_history,
         objectives=tuple(each.sentence for each in _objectives(study, posterior)),
+        known=tuple(each.sentence for each in known),
+        explanation=explained_by(posterior.latent_dim, [each.name for each in known]),
         diagnostics=posterior.diagnostics.problems,
         trust=posterior.diagnostics.sentence,
         pareto_set=tuple(fitted.pareto_set()),

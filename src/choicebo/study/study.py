@@ -16,7 +16,7 @@ from choicebo.choices.problems import Problems
 from choicebo.errors import StudyError, StudyExistsError, StudyNotFoundError
 from choicebo.formatting import as_given
 from choicebo.history import OWNER, Answer, Event, Question, State, Steering, rules, steering
-from choicebo.space import Catalogue, Option, Space
+from choicebo.space import Catalogue, Option, Space, known_of
 from choicebo.space.values import as_count, as_flag
 from choicebo.study import definition, event_store, objective_names, raters, schema, study_json, transfer, wishes
 from choicebo.study.asking import Asking
@@ -76,7 +76,7 @@ class Study:
         self._owns = owns
         self._id = study_id
         self._events = EventStore(storage, study_id, what, edited_at)
-        self._posteriors = PosteriorStore(storage, study_id, what.settings)
+        self._posteriors = PosteriorStore(storage, study_id, what.settings, known_of(what.space))
         self._warned = False
         self._asking = Asking(what, self._events, self._posteriors, executor)
 

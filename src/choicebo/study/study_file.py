@@ -3,6 +3,7 @@
 .. code-block:: toml
 
     constraints = ["temperature + 2*minutes <= 280"]
+    objectives = ["minimise energy = 0.1*temperature*minutes"]
 
     [study]
     name = "bread"
@@ -79,9 +80,10 @@ class ShowSection(TypedDict, total=False):
 
 
 class StudyDocument(TypedDict, total=False):
-    """A choicebo study: parameters with constraints, or a catalogue, and how to ask about them."""
+    """A choicebo study: parameters with constraints, or a catalogue, what is known of them, and how to ask about them."""
 
     constraints: list[str]
+    objectives: list[str]
     study: Required[StudySection]
     parameter: list[dict[str, Any]]
     fixed: dict[str, Value]
@@ -90,6 +92,7 @@ class StudyDocument(TypedDict, total=False):
     show: ShowSection
 
 
+_AT_THE_TOP = ("constraints", "objectives")
 _SETTINGS = ("query_size", "new_per_query", "least_difference")
 _SECTIONS = {"study": StudySection, "catalogue": CatalogueSection, "show": ShowSection}
 for _section in (StudyDocument, *_SECTIONS.values()):
@@ -179,6 +182,8 @@ def dumps(study: StudyDefinition) -> str:
         if space.fixed:
             document["fixed"] = {held.name: held.value for held in space.fixed}
         known = [parameter.name for parameter in space.parameters]
+    if space.objectives:
+        document["objectives"] = [objective.text for objective in space.objectives]
     if study.baseline is not None:
         document["baseline"] = {name: study.baseline[name] for name in known}
     if study.show.kind != "bars":
@@ -240,14 +245,15 @@ def _check_keys(where: str, given: object, known: Iterable[str]) -> None:
     if not isinstance(given, dict):
         raise SpaceError(f"{where} is {given!r}: give a section with a line for each of {', '.join(known)}.")
     for key in given:
-        if key == "constraints" and key not in known:
-            raise SpaceError(f"{where} has the key 'constraints': move it to the top, above the first [section].")
+        if key in _AT_THE_TOP and key not in known:
+            raise SpaceError(f"{where} has the key {key!r}: move it to the top, above the first [section].")
         if key not in known:
             raise SpaceError(f"{where} has the unknown key {key!r}. {suggestion(key, known)}")
 
 
 def _space(document: dict[str, Any], folder: Path) -> Catalogue | dict[str, Any]:
     """A catalogue, or the record of a space."""
+    objectives = document.get("objectives", [])
     table = document.get("catalogue")
     if table is None:
         if not document.get("parameter"):
@@ -255,20 +261,21 @@ def _space(document: dict[str, Any], folder: Path) -> Catalogue | dict[str, Any]
         if isinstance(document["parameter"], dict):
             raise SpaceError("The study file has [parameter]: write [[parameter]] above each one, in double brackets.")
         for entry in document["parameter"]:
-            if isinstance(entry, dict) and "constraints" in entry:
-                _check_keys("A [[parameter]]", entry, entry.keys() - {"constraints"})
+            if isinstance(entry, dict):
+                _check_keys("A [[parameter]]", entry, entry.keys() - set(_AT_THE_TOP))
         rules, fixed = document.get("constraints", []), document.get("fixed", {})
         parameters = document["parameter"]
         if isinstance(parameters, list):
             parameters = [_with_step(entry) for entry in parameters]
-        record = {"parameters": parameters, "constraints": rules, "fixed": fixed}
+        record = {"parameters": parameters, "constraints": rules, "fixed": fixed, "objectives": objectives}
         return {"version": VERSION, "kind": "space", **record}
     if document.keys() & {"parameter", "constraints", "fixed"}:
         raise SpaceError("The study file has a [catalogue]: leave out [[parameter]], constraints and [fixed].")
     if ("file" in table) == ("rows" in table):
         raise SpaceError("[catalogue] needs either a file or [[catalogue.rows]]: give one of the two.")
     rows = table["rows"] if "rows" in table else _inside(folder, table["file"], "The catalogue")
-    return Catalogue(rows, **{name: value for name, value in table.items() if name not in ("file", "rows")})
+    columns = {name: value for name, value in table.items() if name not in ("file", "rows")}
+    return Catalogue(rows, **columns, objectives=objectives)
 
 
 def _show(section: dict[str, Any], folder: Path) -> dict[str, Any]:

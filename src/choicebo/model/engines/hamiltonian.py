@@ -83,7 +83,7 @@ class Chains(NamedTuple):
     slope: Singles
     """(n_e, m, LANES)"""
     by_latent: Singles
-    """(n_e, m, LANES): the log-likelihood's slope by the latent values."""
+    """(n_e + k, m, LANES): the log-likelihood's slope by the latent values, those of known objectives last."""
 
 
 class Transition(NamedTuple):
@@ -136,14 +136,14 @@ def exchange(rng: np.random.Generator, target: Target, chains: Chains) -> Chains
     order = np.arange(n_e)
     pair = rng.permutation(n_e)[:2]
     order[pair] = order[pair[::-1]]
-    v = target.prior.whitened(target.prior.latent(chains.v)[order]).astype(np.float32)
+    v = target.prior.whitened(target.prior.told(chains.v)[order]).astype(np.float32)
     if not target.prior.square:
         # Features of the other dimension give nearly the same latent values, and so another likelihood. To exchange twice is
         # to do nothing, so the ratio of the densities is all that counts.
         other = begin(target, v)
         return _moved(rng, chains, other, np.exp(np.minimum(other.height - chains.height, 0.0)))
     change = 0.5 * ((chains.v * chains.v).sum((0, 1), dtype=np.float64) - (v * v).sum((0, 1), dtype=np.float64))
-    by_latent = chains.by_latent[order]
+    by_latent = np.concatenate([chains.by_latent[order], chains.by_latent[n_e:]])
     proposed = Chains(v, chains.height + change, target.prior.pulled(by_latent) - v, by_latent)
     return _moved(rng, chains, proposed, np.exp(np.minimum(change, 0.0)))
 
@@ -311,12 +311,36 @@ class Sampler:
         """Start at ``v: (n_e, m, LANES)``; the latent dimensions keep the order that they have at ``centre: (n_e, m)``."""
         self._engine, self._target, self._rng = engine, target, rng
         self._chains = begin(target, v)
-        self._reference = target.prior.latent(centre[..., None].astype(np.float32))[..., 0]
+        self._reference = target.prior.told(centre[..., None].astype(np.float32))[..., 0]
         self.log_step = float(np.log(engine.first_step_size))
         self._found: list[Singles] = []
         self._heights: list[Array] = []
         self._acceptances: list[float] = []
         self.divergences = 0
+
+    @property
+    def target(self) -> Target:
+        """What is sampled, with the mass matrix as it is now."""
+        return self._target
+
+    def advance(self) -> Chains:
+        """One transition that is not kept, and where it leads."""
+        self._move()
+        return self._chains
+
+    def move_to(self, prior: Whitened) -> None:
+        """Go on at other hyperparameters, with the same mass matrix.
+
+        The chains begin halfway between the same whitened values, which is right where the choices say nothing, and the same
+        latent ones, which is right where they say everything.
+        """
+        same = prior.whitened(self._target.prior.told(self._chains.v)).astype(np.float32)
+        self._target = self._target._replace(prior=prior)
+        self._chains = begin(self._target, np.float32(0.5) * (self._chains.v + same))
+
+    def centre(self) -> Array:
+        """(n_e, m): the mean of the chains."""
+        return np.asarray(self._chains.v.mean(2, dtype=np.float64))
 
     @property
     def acceptance(self) -> float:
@@ -343,9 +367,9 @@ class Sampler:
         Another order says the same about the choices, at other length-scales. A chain that came into one of these modes on its
         way would hardly leave it, and be counted for more than the mode's share.
         """
-        latent = self._target.prior.latent(self._chains.v)
-        ordered = np.stack([in_order_of(latent[..., lane], self._reference) for lane in range(LANES)], axis=-1)
-        if not np.array_equal(ordered, latent):
+        told = self._target.prior.told(self._chains.v)
+        ordered = np.stack([in_order_of(told[..., lane], self._reference) for lane in range(LANES)], axis=-1)
+        if not np.array_equal(ordered, told):
             self._chains = begin(self._target, self._target.prior.whitened(ordered).astype(np.float32))
 
     def draw(self, count: int) -> None:
@@ -362,10 +386,12 @@ class Sampler:
         prior, v = self._target.prior, np.stack(self._found, axis=-1)
         n_e, m = v.shape[:2]
         first, second = margin_pairs(prior.options)
-        rows = prior.factors[:, first] - prior.factors[:, second]
+        rows = prior.rows(first) - prior.rows(second)
         parts = rows @ v.reshape(n_e, m, -1)
-        difference = (prior.mixing @ parts.reshape(n_e, -1)).reshape(n_e, len(first), LANES, -1)
-        return np.concatenate([np.stack(self._heights, axis=1)[None], difference.min(0)]).astype(np.float64)
+        difference = (prior.mixing @ parts.reshape(n_e, -1)).reshape(n_e, len(first), LANES, -1).min(0)
+        for known in prior.known_latent:
+            difference = np.minimum(difference, (known[first] - known[second])[:, None, None])
+        return np.concatenate([np.stack(self._heights, axis=1)[None], difference]).astype(np.float64)
 
     def chains_first(self) -> Array:
         """The draws as (LANES, draws, n_e, m), thinned where there are more than the posterior holds."""

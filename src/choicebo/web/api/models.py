@@ -228,6 +228,16 @@ class ParetoOut(_Out):
     probability: float
 
 
+class KnownOut(_Out):
+    """An objective that is known already, and how much it counts."""
+
+    name: str
+    minimise: bool
+    scale: float = Field(description="How much a standard deviation of it counts, in units of the noise of an answer.")
+    noticed: float = Field(description="The difference, in its own units, that counts as much as that noise.")
+    sentence: str
+
+
 class ResultOut(_Out):
     """What is known."""
 
@@ -235,6 +245,7 @@ class ResultOut(_Out):
     latent_dim: int | None
     pareto_set: list[ParetoOut]
     objectives: list[str] = Field(description="What drives each hidden objective, in a sentence.")
+    known: list[KnownOut] = Field(description="What is known already, and how much it counts.")
     advice: str | None
     stop: bool | None
     diagnostics: list[str]

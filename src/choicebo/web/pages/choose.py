@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
 from choicebo.errors import InvalidInputError
-from choicebo.formatting import counted
+from choicebo.formatting import explained_by
 from choicebo.serving.scheduler import BEFORE_THINKING
 from choicebo.space import Option
 from choicebo.study import AlreadyAnsweredError, Question, Standing, Study, StudyError, StudyNotFoundError
@@ -256,7 +256,7 @@ def why(study: Study, question: Question) -> list[str]:
     if new and len(new) < len(question.new):
         found.append(f"Never shown before: {', '.join(new)}. The others you have seen.")
     if question.latent_dim is not None:
-        objectives = counted(question.latent_dim, "hidden objective")
+        objectives = explained_by(question.latent_dim, [each.name for each in study.space.objectives])
         named = ", ".join(each.name for each in study.objective_names)
         found.append(
             f"The model behind it explains your answers so far by {objectives}{f' (named: {named})' if named else ''}."
