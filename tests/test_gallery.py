@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from choicebo.pareto import non_dominated
+
 pytest.importorskip("matplotlib")
 pytest.importorskip("pandas")
 
@@ -50,6 +52,15 @@ def survey(found: Names) -> None:
     assert found["right"] > 0.6 * found["test"].n_choices
 
 
+def known_price(found: Names) -> None:
+    """With the price known, more of the laptops proposed are beaten by none of the random ones."""
+    unbeaten = {}
+    for name, laptops in found["found"].items():
+        values = [(found["liking"](each), -found["price"](each)) for each in [*found["crowd"], *laptops]]
+        unbeaten[name] = int(non_dominated(values)[len(found["crowd"]) :].sum())
+    assert unbeaten["price known"] > unbeaten["price hidden"]
+
+
 def comparison(found: Names) -> None:
     """One utility is not enough, and unseen answers agree."""
     assert found["selection"].best >= 2
@@ -64,6 +75,7 @@ def acquisition(found: Names) -> None:
 
 CHECKS: dict[str, Callable[[Names], None]] = {
     "choices_from_a_survey": survey,
+    "known_price": known_price,
     "model_comparison": comparison,
     "own_acquisition": acquisition,
     "panel_of_tasters": panel,
