@@ -145,7 +145,8 @@ def _from_table(
 
     table = read_catalogue(path, *columns)
     show = Show("image") if table.image else None
-    settings.setdefault("query_size", min(5, table.size))
+    if settings.get("answer") != "pair":
+        settings.setdefault("query_size", min(5, table.size))
     return Study.create(address, name or path.stem, table, show=show, folder=path.parent, **settings)
 
 
