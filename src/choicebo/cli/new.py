@@ -24,6 +24,16 @@ class Raters(enum.StrEnum):
     separate = "separate"
 
 
+class Way(enum.StrEnum):
+    """How a question is answered."""
+
+    subset = "subset"
+    best = "best"
+    best_worst = "best-worst"
+    ranking = "ranking"
+    pair = "pair"
+
+
 def new(
     study: Annotated[
         str | None,
@@ -50,6 +60,16 @@ def new(
     show: Annotated[
         int | None, typer.Option("--options", min=2, max=12, metavar="N", help="How many options to show at once.")
     ] = None,
+    answer: Annotated[
+        Way | None, typer.Option(help="How questions are answered; subset keeps all that no other one beats.")
+    ] = None,
+    likelihood: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="What an answer means: choice, pseudo_rational, batch_preference or noticeable_difference.",
+        ),
+    ] = None,
     latent_dim: Annotated[
         str | None, typer.Option(metavar="N|auto", help="Number of hidden objectives; auto learns it from the answers.")
     ] = None,
@@ -73,6 +93,7 @@ def new(
       choicebo new                                   asks for everything
       choicebo new bread.db --space bread.toml
       choicebo new menu.db --catalogue menu.csv --key sku --label name
+      choicebo new menu.db --catalogue menu.csv --answer ranking --options 4
       choicebo new postgresql://ann@server/studies --space bread.toml --name bread-autumn
 
     See also: choicebo example, which writes ready study files to start from.
@@ -86,6 +107,8 @@ def new(
     settings: dict[str, Any] = {
         "question": question,
         "query_size": show,
+        "answer": None if answer is None else answer.value,
+        "likelihood": likelihood,
         "latent_dim": int(latent_dim) if latent_dim is not None and latent_dim.isdigit() else latent_dim,
         "acquisition": acquisition,
         "engine": engine,
