@@ -142,6 +142,7 @@ def _fit_without(posterior: Posterior, number: int, seed: int) -> Posterior:
         prior=spec.prior,
         correlated=spec.correlated,
         inducing=spec.inducing,
+        threshold=spec.threshold,
     )
     return model.fit_silently(posterior.data.without(number), seed)
 

@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from choicebo.choices import Choice, ChoiceData
 from choicebo.model import native
 from choicebo.model.choice_table import MAX_SET
+from choicebo.model.likelihood import THRESHOLD
 from choicebo.model.native import LANES
 
 Array = NDArray[np.float64]
 Singles = NDArray[Any]
 """In single precision."""
 
-KINDS = {"choice": 0, "batch_preference": 1}
+KINDS = {"choice": 0, "batch_preference": 1, "pseudo_rational": 2, "noticeable_difference": 3}
 _STEP = 0.02
 """Half the distance over which the Hessian is the difference of two gradients, in units of the noise."""
 _FINE = 10
@@ -75,12 +76,16 @@ class Likelihood:
     """(answers,): which of the choices here each choice of the data is."""
     kind: str
     lapse: float
+    threshold: float = THRESHOLD
+    """Of a noticeable difference."""
     inducing: NDArray[np.int64] | None = None
     """Rows of ``X`` whose latent values stand for those of all options, which are their conditional means (features);
     ``None`` where every option has a value of its own (square factors)."""
 
     @classmethod
-    def of(cls, data: ChoiceData, kind: str = "choice", lapse: float = 0.0) -> Likelihood:
+    def of(
+        cls, data: ChoiceData, kind: str = "choice", lapse: float = 0.0, *, threshold: float = THRESHOLD
+    ) -> Likelihood:
         """The likelihood of ``data``.
 
         >>> import choicebo as cb
@@ -101,7 +106,7 @@ class Likelihood:
             np.array([-np.log(2.0**size - 1.0) for size in sizes], dtype=np.float32),
             weights.astype(np.float32),
         )
-        return cls(np.asarray(data.X[rows]), rows, ragged, place, kind, lapse)
+        return cls(np.asarray(data.X[rows]), rows, ragged, place, kind, lapse, threshold=threshold)
 
     @property
     def options(self) -> int:
@@ -268,7 +273,9 @@ class Likelihood:
 
     def _evaluate(self, latent: Singles, ragged: Ragged, nodes: int) -> tuple[Singles, Singles]:
         kind = KINDS[self.kind]
-        points, weights = _rule(nodes if kind == 0 else 2 * nodes, kind == 1)
+        points, weights = _rule(nodes if kind == 0 else 2 * nodes, kind != 0)
+        if self.kind == "noticeable_difference":
+            points = np.array([self.threshold], dtype=np.float32)  # all that it needs: nothing is integrated
         values = np.empty((self.choices, LANES), dtype=np.float32)
         gradient = np.empty_like(latent)
         native.log_likelihoods(kind, latent, *ragged, np.float32(self.lapse), points, weights, values, gradient)

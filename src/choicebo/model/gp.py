@@ -20,7 +20,7 @@ from choicebo.model.engines.base import INDEPENDENT, ProgressCallback, are_whole
 from choicebo.model.engines.whitening import FeatureWhitened, Whitener
 from choicebo.model.evaluate import Likelihood
 from choicebo.model.features import representatives
-from choicebo.model.likelihood import check_likelihood_settings, is_number
+from choicebo.model.likelihood import THRESHOLD, check_likelihood_settings, is_number
 from choicebo.model.own_parts import own_parts
 from choicebo.model.posterior import Posterior
 from choicebo.pareto import MAX_OBJECTIVES
@@ -43,7 +43,9 @@ class ChoiceGP:
     engine: str | Engine = "hmc"
     """``"hmc"``, ``"ess"``, ``"vi"``, ``"laplace"``, or an engine object with settings of its own."""
     likelihood: str = "choice"
-    """``"choice"`` (Theorem 1) or ``"batch_preference"`` (one winner, one latent dimension, shared noise)."""
+    """What is kept: ``"choice"`` (Theorem 1), what no other option beats; ``"pseudo_rational"``, what is best in at least one
+    latent dimension; ``"batch_preference"``, one winner in one latent dimension; ``"noticeable_difference"``, one winner in one
+    latent dimension, or both of two options that do not differ noticeably."""
     lapse: float = 0.01
     """Probability that an answer is a slip: any non-empty subset."""
     nugget: float = 0.01
@@ -54,6 +56,9 @@ class ChoiceGP:
     inducing: int | str | None = "auto"
     """Of many options, the number whose latent values stand for those of all (features). ``None``: all of them, at a cost that
     grows with the cube of their number. ``"auto"``: all of up to 400 options; of more, as many as they need, up to 192."""
+
+    threshold: float = THRESHOLD
+    """With ``likelihood="noticeable_difference"``: the least difference that is noticed, in units of the noise."""
 
     def __post_init__(self) -> None:
         if (
@@ -77,7 +82,7 @@ class ChoiceGP:
             raise InvalidInputError(
                 f"inducing must be None, 'auto' or a whole number of at least 1, got {as_given(self.inducing)}"
             )
-        check_likelihood_settings((), self.latent_dim, 1.0, self.likelihood, self.lapse)
+        check_likelihood_settings((), self.latent_dim, 1.0, self.likelihood, self.lapse, self.threshold)
 
     @property
     def spec(self) -> ModelSpec:
@@ -91,6 +96,7 @@ class ChoiceGP:
             self.prior,
             self.correlated,
             inducing,
+            float(self.threshold),
         )
 
     def fit(
@@ -133,7 +139,7 @@ class ChoiceGP:
             start = start._replace(coupling=np.zeros_like(start.coupling))
         compiling.prepare(lambda message: report(message, 0.0))
         with one_blas_thread():
-            likelihood = Likelihood.of(data, self.likelihood, spec.lapse)
+            likelihood = Likelihood.of(data, self.likelihood, spec.lapse, threshold=spec.threshold)
             lengthscales = np.exp(spec.prior.centre(likelihood.X.shape[1], 1).log_lengthscale)
             likelihood = likelihood.represented_by(
                 representatives(spec.inducing, likelihood.X, spec.kernel, lengthscales)

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from choicebo import pareto
 from choicebo._runtime import one_blas_thread
 from choicebo.choices import ChoiceData
 from choicebo.errors import InvalidInputError
 from choicebo.formatting import as_given, counted
-from choicebo.model.choice_table import MAX_SET, choice_table, subset_of_code
+from choicebo.model.choice_table import MAX_SET, best_table, choice_table, noticeable_table, subset_of_code
 from choicebo.model.covariance import Hyperparameters, mixing
 from choicebo.model.diagnostics import Diagnostics
 from choicebo.model.draws import LatentDraws, OwnValues, evenly, memberships
@@ -216,11 +215,11 @@ class Posterior:
         """Probability of each non-empty subset being kept of ``X_set: (k, d)``, most probable first.
 
         Theorem 1 does not sum to one over the subsets; the default is normalised, ``normalised=False`` gives the raw
-        values.
+        values. The other likelihoods do.
         """
         points = self._points(X_set)
         _require_set(points)
-        table = choice_table(self.draws.at(points, as_generator(seed))).mean(0)
+        table = self.choice_table(self.draws.at(points, as_generator(seed))).mean(0)
         if as_flag(normalised, "normalised"):
             table = table / table.sum()
         order = np.argsort(-table, kind="stable")
@@ -236,7 +235,8 @@ class Posterior:
         """The kept subset to expect of each of many sets of one size, ``X_sets: (sets, k, d)``.
 
         ``rule="pareto"``: the subset that is most probably the Pareto set of the latent functions, which is what the
-        person would keep without noise. ``"likelihood"``: the most probable answer, noise included. ``"mean"``: the Pareto
+        person would keep without noise (with ``likelihood="pseudo_rational"``, what is best in at least one of them).
+        ``"likelihood"``: the most probable answer, noise included. ``"mean"``: the Pareto
         set of the posterior mean. The first is the default because it is the most accurate of the three with few choices
         (``choicebo reproduce toy | dimension | real`` print all). The mean is level with it with many choices; with few choices
         and too many dimensions it is far worse, for the draws then disagree on what a dimension is.
@@ -258,17 +258,50 @@ class Posterior:
             points, position = np.unique(sets.reshape(-1, sets.shape[2]), axis=0, return_inverse=True)
             means = [self.draws.moments(chunk)[0].mean(0) for chunk in _chunks(points, _CHUNK)]
             flat = np.concatenate(means)[position.reshape(-1)]
-            kept = [pareto.non_dominated(values) for values in flat.reshape(len(sets), size, -1)]
+            kept = self._kept_without_noise(flat.reshape(len(sets), size, -1))
             return [tuple(int(i) for i in np.flatnonzero(mask)) for mask in kept]
         codes = []
         rng = as_generator(seed)
         for points in sets:
             latent = self.draws.at(points, rng)
             if rule == "likelihood":
-                codes.append(int(choice_table(latent).mean(0).argmax()) + 1)
+                codes.append(int(self.choice_table(latent).mean(0).argmax()) + 1)
             else:
-                codes.append(_most_frequent_pareto_set(latent))
+                codes.append(self._most_frequent(latent))
         return [subset_of_code(code, size) for code in codes]
+
+    def choice_table(self, latent: Array) -> Array:
+        """Probability of each kept set under the likelihood, ``(draws, options, n_e) -> (draws, 2^options - 1)``.
+
+        Column ``code - 1`` holds the kept set with the bits of ``code``. Those of Theorem 1 need not sum to one.
+        """
+        if self.likelihood == "choice":
+            return choice_table(latent)
+        if self.likelihood == "noticeable_difference":
+            return noticeable_table(latent, self.spec.threshold)
+        return best_table(latent)
+
+    def _kept_without_noise(self, latent: Array) -> NDArray[np.bool_]:
+        """(draws, options): what would be kept of ``latent: (draws, options, n_e)``."""
+        if self.likelihood == "pseudo_rational":
+            return np.asarray((latent == latent.max(1, keepdims=True)).any(2))
+        return memberships(latent)
+
+    def _most_frequent(self, latent: Array) -> int:
+        """The code of the subset that is kept without noise in most draws of ``latent: (draws, k, n_e)``.
+
+        Ties go to the likelier answer.
+        """
+        size = latent.shape[1]
+        if size > MAX_SET:
+            raise InvalidInputError(
+                f"a set of {size} options has 2^{size} subsets; at most {MAX_SET} options are taken"
+            )
+        counts = np.bincount(self._kept_without_noise(latent) @ (1 << np.arange(size)), minlength=2**size)
+        tied = np.flatnonzero(counts == counts.max())
+        if len(tied) == 1:
+            return int(tied[0])
+        return int(tied[self.choice_table(latent).mean(0)[tied - 1].argmax()])
 
     def pareto_probability(self, X: ArrayLike, *, draws: int = 400, seed: int = 0) -> Array:
         """Probability that each row of ``X: (n, d)`` is Pareto-optimal among all rows, (n,)."""
@@ -307,7 +340,9 @@ class Posterior:
         weights = np.array([choice.weight for choice in self.data.choices])
         with one_blas_thread():
             return leave_one_out(
-                Likelihood.of(self.data, self.likelihood, self.spec.lapse).represented_by(self.inducing),
+                Likelihood.of(
+                    self.data, self.likelihood, self.spec.lapse, threshold=self.spec.threshold
+                ).represented_by(self.inducing),
                 self.spec,
                 self.hyper,
                 self.whitened,
@@ -361,21 +396,6 @@ def numeric(given: ArrayLike, name: str, shape: str) -> Array:
 def _require_set(points: Array) -> None:
     if len(points) < 2:
         raise InvalidInputError("a choice needs at least two options to choose from, got one")
-
-
-def _most_frequent_pareto_set(latent: Array) -> int:
-    """The code of the subset that is the Pareto set of most draws of ``latent: (draws, k, n_e)``.
-
-    Ties go to the likelier answer.
-    """
-    size = latent.shape[1]
-    if size > MAX_SET:
-        raise InvalidInputError(f"a set of {size} options has 2^{size} subsets; at most {MAX_SET} options are taken")
-    counts = np.bincount(memberships(latent) @ (1 << np.arange(size)), minlength=2**size)
-    tied = np.flatnonzero(counts == counts.max())
-    if len(tied) == 1:
-        return int(tied[0])
-    return int(tied[choice_table(latent).mean(0)[tied - 1].argmax()])
 
 
 def _chunks(points: Array, size: int) -> Iterator[Array]:

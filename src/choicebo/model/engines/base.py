@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from choicebo.errors import FitInterruptedError
 from choicebo.model.covariance import Hyperparameters, HyperPrior, Kernel
 from choicebo.model.evaluate import Likelihood
+from choicebo.model.likelihood import THRESHOLD
 
 Array = NDArray[np.float64]
 
@@ -32,6 +33,8 @@ class ModelSpec:
     correlated: bool = True
     inducing: int | str | None = "auto"
     """How the latent values of many options are represented; see :class:`~choicebo.model.gp.ChoiceGP`."""
+    threshold: float = THRESHOLD
+    """Of a noticeable difference."""
 
 
 def are_whole(*counts: object) -> bool:
