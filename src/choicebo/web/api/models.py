@@ -173,11 +173,7 @@ class SaidIn(_In):
 class AnswerIn(SaidIn):
     """An answer: which options were kept, which is the best, which the best and the worst, or an order."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"kept": [0, 2], "seconds": 6.5}, {"best": 1, "worst": 0}, {"ranking": [2, 0, 1]}]
-        }
-    )
+    model_config = ConfigDict(json_schema_extra={"examples": [{"kept": [0, 2], "seconds": 6.5}]})
 
     seconds: Annotated[float, Field(ge=0, le=86400)] | None = None
     correction: bool = False
