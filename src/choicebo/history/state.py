@@ -169,7 +169,7 @@ class State:
         if top is None:
             return question
         answered: Literal["answered", "retracted"] = "retracted" if top.position in self.retracted else "answered"
-        return replace(question, state="skipped" if top.kind == "skip" else answered, kept=top.kept)
+        return replace(question, state="skipped" if top.kind == "skip" else answered, kept=top.kept, marks=top.marks)
 
     def open_questions(self, rater: str | None = EVERYBODY) -> list[Question]:
         """Questions without an answer, earliest first."""
@@ -225,6 +225,7 @@ class State:
             strategy=None if question is None else question.strategy,
             state=self._state_of(act),
             repeated=repeated,
+            marks=act.marks,
         )
 
     def _state_of(self, act: Event) -> Literal["standing", "retracted", "corrected", "undone"]:
@@ -266,8 +267,9 @@ class State:
             else:
                 asked = known.moved[self._of[event.position].asked.position]
                 is_skip = hidden or event.kind == "skip"
-                kept = None if is_skip else event.kept
-                found.append(replace(plain, kind="skip" if is_skip else "answer", target=asked, kept=kept))
+                kept, marks = (None, None) if is_skip else (event.kept, event.marks)
+                kind: Literal["skip", "answer"] = "skip" if is_skip else "answer"
+                found.append(replace(plain, kind=kind, target=asked, kept=kept, marks=marks))
         else:
             return
         known.moved[event.position] = len(found)

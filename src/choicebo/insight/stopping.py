@@ -67,6 +67,7 @@ def stop_advice(
     *,
     question: ArrayLike | None = None,
     before: Sequence[Posterior] = (),
+    answers: int | None = None,
     threshold: float = 0.5,
     draws: int = 400,
     seed: int = 0,
@@ -76,7 +77,8 @@ def stop_advice(
     ``candidates: (n, d)`` are options that could still be offered (a sample of the space; of more than 256, the first are
     taken). ``question: (k, d)`` is the next question if it is known; otherwise one is made of the most promising candidate
     and the Pareto-optimal options that it endangers. ``before`` are posteriors of the same answers without the last one, and
-    without the last two: with them the advice does not change its mind from one answer to the next.
+    without the last two: with them the advice does not change its mind from one answer to the next. ``answers`` is how many
+    there are, if it is not the number of choices: a ranking is read as several.
     """
     require_posterior(posterior)
     if not is_number(threshold):
@@ -88,10 +90,8 @@ def stop_advice(
         asked = posterior.data.X[list(posterior.data.choices[earlier.data.n_choices].shown)]
         look = foresee(earlier, candidates, question=asked, threshold=threshold, draws=draws, seed=seed)
         looks.append((stay_probability(look.shown, look.optimal, look.members, threshold), look.remaining))
-    answers, (stability, remaining) = (
-        posterior.data.n_choices,
-        (float(np.mean(part)) for part in zip(*looks, strict=True)),
-    )
+    answers = posterior.data.n_choices if answers is None else answers
+    stability, remaining = (float(np.mean(part)) for part in zip(*looks, strict=True))
     stop = enough(answers, stability, remaining)
     return StopAdvice(
         stop=stop,

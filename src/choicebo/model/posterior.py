@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from choicebo import pareto
 from choicebo._runtime import one_blas_thread
 from choicebo.choices import ChoiceData
 from choicebo.errors import InvalidInputError
 from choicebo.formatting import as_given, counted
-from choicebo.model.choice_table import MAX_SET, choice_table, subset_of_code
+from choicebo.model.choice_table import MAX_SET, best_table, choice_table, noticeable_table, subset_of_code
 from choicebo.model.covariance import Hyperparameters, mixing
 from choicebo.model.diagnostics import Diagnostics
 from choicebo.model.draws import LatentDraws, OwnValues, evenly, memberships
@@ -334,13 +333,13 @@ class Posterior:
         """Probability of each non-empty subset being kept of ``X_set: (k, d)``, most probable first.
 
         Theorem 1 does not sum to one over the subsets; the default is normalised, ``normalised=False`` gives the raw
-        values.
+        values. The other likelihoods do.
         """
         if rater is not None:
             return self.of(rater).choice_probabilities(X_set, normalised=normalised, seed=seed)
         points = self._points(X_set)
         _require_set(points)
-        table = choice_table(self.draws.at(points, as_generator(seed))).mean(0)
+        table = self.choice_table(self.draws.at(points, as_generator(seed))).mean(0)
         if as_flag(normalised, "normalised"):
             table = table / table.sum()
         order = np.argsort(-table, kind="stable")
@@ -360,7 +359,8 @@ class Posterior:
         """The kept subset to expect of each of many sets of one size, ``X_sets: (sets, k, d)``.
 
         ``rule="pareto"``: the subset that is most probably the Pareto set of the latent functions, which is what the
-        person would keep without noise. ``"likelihood"``: the most probable answer, noise included. ``"mean"``: the Pareto
+        person would keep without noise (with ``likelihood="pseudo_rational"``, what is best in at least one of them).
+        ``"likelihood"``: the most probable answer, noise included. ``"mean"``: the Pareto
         set of the posterior mean. The first is the default because it is the most accurate of the three with few choices
         (``choicebo reproduce toy | dimension | real`` print all). The mean is level with it with many choices; with few choices
         and too many dimensions it is far worse, for the draws then disagree on what a dimension is.
@@ -384,17 +384,50 @@ class Posterior:
             points, position = np.unique(sets.reshape(-1, sets.shape[2]), axis=0, return_inverse=True)
             means = [self.draws.moments(chunk)[0].mean(0) for chunk in _chunks(points, _CHUNK)]
             flat = np.concatenate(means)[position.reshape(-1)]
-            kept = [pareto.non_dominated(values) for values in flat.reshape(len(sets), size, -1)]
+            kept = self._kept_without_noise(flat.reshape(len(sets), size, -1))
             return [tuple(int(i) for i in np.flatnonzero(mask)) for mask in kept]
         codes = []
         rng = as_generator(seed)
         for points in sets:
             latent = self.draws.at(points, rng)
             if rule == "likelihood":
-                codes.append(int(choice_table(latent).mean(0).argmax()) + 1)
+                codes.append(int(self.choice_table(latent).mean(0).argmax()) + 1)
             else:
-                codes.append(_most_frequent_pareto_set(latent))
+                codes.append(self._most_frequent(latent))
         return [subset_of_code(code, size) for code in codes]
+
+    def choice_table(self, latent: Array) -> Array:
+        """Probability of each kept set under the likelihood, ``(draws, options, n_e) -> (draws, 2^options - 1)``.
+
+        Column ``code - 1`` holds the kept set with the bits of ``code``. Those of Theorem 1 need not sum to one.
+        """
+        if self.likelihood == "choice":
+            return choice_table(latent)
+        if self.likelihood == "noticeable_difference":
+            return noticeable_table(latent, self.spec.threshold)
+        return best_table(latent)
+
+    def _kept_without_noise(self, latent: Array) -> NDArray[np.bool_]:
+        """(draws, options): what would be kept of ``latent: (draws, options, n_e)``."""
+        if self.likelihood == "pseudo_rational":
+            return np.asarray((latent == latent.max(1, keepdims=True)).any(2))
+        return memberships(latent)
+
+    def _most_frequent(self, latent: Array) -> int:
+        """The code of the subset that is kept without noise in most draws of ``latent: (draws, k, n_e)``.
+
+        Ties go to the likelier answer.
+        """
+        size = latent.shape[1]
+        if size > MAX_SET:
+            raise InvalidInputError(
+                f"a set of {size} options has 2^{size} subsets; at most {MAX_SET} options are taken"
+            )
+        counts = np.bincount(self._kept_without_noise(latent) @ (1 << np.arange(size)), minlength=2**size)
+        tied = np.flatnonzero(counts == counts.max())
+        if len(tied) == 1:
+            return int(tied[0])
+        return int(tied[self.choice_table(latent).mean(0)[tied - 1].argmax()])
 
     def pareto_probability(self, X: ArrayLike, *, draws: int = 400, seed: int = 0, rater: str | None = None) -> Array:
         """Probability that each row of ``X: (n, d)`` is Pareto-optimal among all rows, (n,)."""
@@ -454,17 +487,21 @@ class Posterior:
     def as_fitted(self) -> tuple[Likelihood, Hyperparameters, Array]:
         """The likelihood, the hyperparameters and the whitened draws as the engine had them."""
         if self.people is None:
-            likelihood = Likelihood.of(self.data, self.likelihood, self.spec.lapse).represented_by(self.inducing)
+            likelihood = self._plain_likelihood().represented_by(self.inducing)
             return likelihood, self.hyper, self.whitened
         people = self.people
-        likelihood = Likelihood.of(self.data, self.likelihood, self.spec.lapse, by_person=True)
+        likelihood = self._plain_likelihood(by_person=True)
         rows = first_rows(likelihood.X, self.options[people.inducing])
         likelihood = likelihood.represented_by(rows, people.personal)
         return likelihood.lapsing(people.lapses), people.hyper, people.whitened
 
+    def _plain_likelihood(self, by_person: bool = False) -> Likelihood:
+        spec = self.spec
+        return Likelihood.of(self.data, self.likelihood, spec.lapse, threshold=spec.threshold, by_person=by_person)
+
     def _loo_of_person(self) -> Loo:
         """By importance weights alone: what others said stays, so there is no fit without one answer at hand."""
-        likelihood = Likelihood.of(self.data, self.likelihood, self.spec.lapse)
+        likelihood = self._plain_likelihood()
         latent = self.sample(likelihood.X, draws=self.draws.count)
         order = np.arange(self.draws.count).reshape(self.whitened.shape[1::-1]).T.reshape(-1)
         scores = likelihood.normalised_values(np.swapaxes(latent, 1, 2)[order])[:, likelihood.place]
@@ -551,21 +588,6 @@ def numeric(given: ArrayLike, name: str, shape: str) -> Array:
 def _require_set(points: Array) -> None:
     if len(points) < 2:
         raise InvalidInputError("a choice needs at least two options to choose from, got one")
-
-
-def _most_frequent_pareto_set(latent: Array) -> int:
-    """The code of the subset that is the Pareto set of most draws of ``latent: (draws, k, n_e)``.
-
-    Ties go to the likelier answer.
-    """
-    size = latent.shape[1]
-    if size > MAX_SET:
-        raise InvalidInputError(f"a set of {size} options has 2^{size} subsets; at most {MAX_SET} options are taken")
-    counts = np.bincount(memberships(latent) @ (1 << np.arange(size)), minlength=2**size)
-    tied = np.flatnonzero(counts == counts.max())
-    if len(tied) == 1:
-        return int(tied[0])
-    return int(tied[choice_table(latent).mean(0)[tied - 1].argmax()])
 
 
 def _chunks(points: Array, size: int) -> Iterator[Array]:

@@ -117,6 +117,8 @@ class ChoiceOptimizer:
         correlated: bool = False,
         allow_repeats: bool = False,
         least_difference: float = LEAST_DIFFERENCE,
+        answer: str = "subset",
+        likelihood: str = "choice",
         executor: Executor | None = None,
         **unknown: Any,
     ) -> None:
@@ -214,28 +216,42 @@ class ChoiceOptimizer:
             self._computations.look_ahead(self.situation)
         return question
 
-    def tell(self, question: Question | int, kept: Sequence[int]) -> None:
-        """The answer: the positions in ``question.options`` of those that no other one beats.
+    def tell(
+        self,
+        question: Question | int,
+        kept: Sequence[int] | None = None,
+        *,
+        best: int | None = None,
+        worst: int | None = None,
+        ranking: Sequence[Any] | None = None,
+    ) -> None:
+        """The answer, in any of these ways, whichever the question asks for.
 
-        An empty list means "none of these": with a baseline, that it beats all of them; without one, it is a skip.
+        Args:
+            question: What is answered.
+            kept: The positions in ``question.options`` of those that no other one beats. An empty list means "none of these":
+                with a baseline, that it beats all of them; without one, it is a skip.
+            best: The position of the best one instead.
+            worst: Beside ``best``, the position of the worst one.
+            ranking: Positions instead, best first, all or the first few; a list in the place of a position is a tie.
         """
-        if kept is None:
-            raise InvalidInputError("kept is None: give a list of positions, or use skip()")
-        self._answer(question, kept)
+        if kept is None and best is None and ranking is None:
+            raise InvalidInputError("kept is None: give a list of positions, best or ranking, or use skip()")
+        self._answer(question, kept, best=best, worst=worst, ranking=ranking)
 
     def skip(self, question: Question | int) -> None:
         """Leave a question unanswered."""
         self._answer(question, None)
 
-    def _answer(self, question: Question | int, kept: Sequence[int] | None) -> None:
+    def _answer(self, question: Question | int, kept: Sequence[int] | None, **said: Any) -> None:
         before = rules.asked(self._state, question).top
         if before is not None:
             done, number = "skipped" if before.kind == "skip" else "answered", rules.asked_id(self._state, question)
             raise AlreadyAnsweredError(
                 f"question {number} is {done} already; undo() takes an answer back", number, before.kept
             )
-        empty_is_skip = self.settings.baseline is None
-        self._state.apply(rules.answer(self._state, question, kept, at=None, empty_is_skip=empty_is_skip))
+        how: dict[str, Any] = {"empty_is_skip": self.settings.baseline is None, "likelihood": self.settings.likelihood}
+        self._state.apply(rules.answer(self._state, question, kept, at=None, **how, **said))
 
     def undo(self, n: int = 1) -> int:
         """Take back the latest ``n`` of answers, skips and additions; a question so reopened can be answered again.
@@ -254,10 +270,18 @@ class ChoiceOptimizer:
                 self._state.apply(event)
         return n
 
-    def add(self, shown: Sequence[Any], kept: Sequence[int]) -> None:
-        """A choice from elsewhere: ``kept`` are positions in ``shown``. Pairs, best-of-k and subsets of any size will do."""
-        choice = rules.choice_made_elsewhere(self.space, shown, kept)
-        for event in rules.add(self._state, [choice], OWNER, None):
+    def add(
+        self,
+        shown: Sequence[Any],
+        kept: Sequence[int] | None = None,
+        *,
+        best: int | None = None,
+        worst: int | None = None,
+        ranking: Sequence[Any] | None = None,
+    ) -> None:
+        """An answer from elsewhere, about the options ``shown``; the rest as in :meth:`tell`."""
+        added = rules.answer_made_elsewhere(self.space, shown, kept, best=best, worst=worst, ranking=ranking)
+        for event in rules.add(self._state, [added], OWNER, None, self.settings.likelihood):
             self._state.apply(event)
 
     # ---- what is known

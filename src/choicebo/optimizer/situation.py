@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import accumulate, chain
 from typing import Any
 
 import numpy as np
@@ -71,7 +72,8 @@ class Situation:
             [event.kind, event.target, event.kept, event.options, event.new, event.question and event.question.found_by]
             for event in self.events
         ]
-        own = [self.for_one] if self.for_one else []
+        said = [[event.position, event.marks.to_dict()] for event in self.events if event.marks is not None]
+        own = [*said, *([self.for_one] if self.for_one else [])]
         text = json.dumps([content, self.looks, *own], sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -95,30 +97,43 @@ class Situation:
         )
 
     @cached_property
-    def choices(self) -> tuple[Shown, ...]:
-        """All answers. Where nothing was kept, the baseline was."""
-        found: list[Shown] = []
+    def answers(self) -> tuple[tuple[Shown, ...], ...]:
+        """All answers, each as the choices that it is read as. Where nothing was kept, the baseline was."""
+        found: list[tuple[Shown, ...]] = []
         for event in self.events:
             if event.kind == "answer":
                 assert event.target is not None
-                found.append(self._answer(self.events[event.target - 1].options, event.kept or ()))
+                options = self.events[event.target - 1].options
+                found.append(tuple(event.choices(options)) if event.kept else (self._baseline_kept(options),))
             elif event.kind == "addition":
-                found.append((event.options, event.kept or ()))
+                found.append(tuple(event.choices(event.options)))
         return tuple(found)
 
-    def _answer(self, options: Sequence[Option], kept: tuple[int, ...]) -> Shown:
-        if kept:
-            return options, kept
+    @property
+    def choices(self) -> tuple[Shown, ...]:
+        """The choices of all answers."""
+        return self._choices(self.n_answers)
+
+    def _choices(self, answers: int) -> tuple[Shown, ...]:
+        """Those of the first so many."""
+        return tuple(chain.from_iterable(self.answers[:answers]))
+
+    def _baseline_kept(self, options: Sequence[Option]) -> Shown:
         assert self.settings.baseline is not None
         listed = list(options)
         if self.settings.baseline not in listed:
             listed.append(self.settings.baseline)
         return listed, (listed.index(self.settings.baseline),)
 
+    def answers_in(self, choices: int) -> int:
+        """How many of the answers the first so many choices are."""
+        ends = accumulate(len(answer) for answer in self.answers)
+        return sum(end <= choices for end in ends)
+
     @cached_property
     def n_answers(self) -> int:
         """How many answers there are to learn from."""
-        return sum(event.kind in ("answer", "addition") for event in self.events)
+        return len(self.answers)
 
     @property
     def next_id(self) -> int:
@@ -133,7 +148,7 @@ class Situation:
     @cached_property
     def data(self) -> ChoiceData | None:
         """All answers as data for a model; None while there are none."""
-        return self._gathered(len(self.choices)) if self.choices else None
+        return self._gathered(self.n_answers) if self.answers else None
 
     def first(self, answers: int) -> ChoiceData:
         """The first so many answers as data for a model."""
@@ -148,7 +163,7 @@ class Situation:
         return {}
 
     def _gathered(self, answers: int) -> ChoiceData:
-        chosen = self.choices[:answers]
+        chosen = self._choices(answers)
         return ChoiceData.from_sets([self.points(shown) for shown, _ in chosen], [kept for _, kept in chosen])
 
     @cached_property
@@ -206,7 +221,7 @@ class Situation:
         data = self.first(answers)
         same = known is not None and (known.data.fingerprint, known.latent_dim) == (data.fingerprint, self.latent_dim)
         return looks.look(
-            data, self.latent_dim, self.model, self.settings.seed, known if same else None, progress=progress
+            data, answers, self.latent_dim, self.model, self.settings.seed, known if same else None, progress=progress
         )
 
     # ---- the model
@@ -332,7 +347,7 @@ class Situation:
         acquisitions = settings.acquisition_objects
         pending = [option for question in self.open_questions for option in question.options]
         if learned is not None:
-            pending += [option for shown, _ in self.choices[learned:] for option in shown]
+            pending += [option for answer in self.answers[learned:] for shown, _ in answer for option in shown]
         with one_blas_thread():
             return propose(
                 posterior.shortlisted(DRAWS),

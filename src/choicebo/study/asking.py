@@ -259,8 +259,8 @@ class Asking:
         found = self.computations.known_earlier(situation)
         with self._events.reading() as now_known:
             acts = [act.position for act in now_known.acts(share) if now_known.answer(act).counts]
-            if found is not None and now_known is state and 0 < found.data.n_choices <= len(acts):
-                learned = found.data.n_choices
+            learned = 0 if found is None else situation.answers_in(found.data.n_choices)
+            if found is not None and now_known is state and 0 < learned <= len(acts):
                 self._models[share] = RecentModel(state, sorted(acts)[learned - 1], learned, found)
 
     def _keep_model(

@@ -35,6 +35,14 @@ from choicebo.study.objective_names import from_record as names_from_record
 from choicebo.study.tables import StudyRow
 
 QUESTION = "Which of these would you keep?"
+QUESTIONS = {
+    "subset": QUESTION,
+    "best": "Which of these is the best?",
+    "best-worst": "Which of these is the best, and which the worst?",
+    "ranking": "Which of these is the best, which the next?",
+    "pair": "Which of these two is better?",
+}
+"""What is asked, by the way of answering, where nobody wrote a question."""
 ShowKind = Literal["bars", "svg", "image"]
 _ARGUMENTS = ("name", "space", "question", "show", "folder", "baseline", "raters")
 """Keyword arguments of ``Study.create`` that are no settings of the optimiser."""
@@ -237,6 +245,8 @@ class StudyDefinition(BaseModel):
                 beside = given.get("baseline")
                 among = given.get("settings", {}).get("baseline")
                 given = {**given, "baseline": among if beside is None else beside}
+                if given.get("question", QUESTION) == QUESTION:
+                    given["question"] = QUESTIONS.get(given.get("settings", {}).get("answer", "subset"), QUESTION)
             return build(given)
         except (TypeError, KeyError, AttributeError, OverflowError) as error:
             raise StudyError(f"The study cannot be made of this: {error}.") from None

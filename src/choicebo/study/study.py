@@ -21,7 +21,7 @@ from choicebo.space.values import as_count, as_flag
 from choicebo.study import definition, event_store, objective_names, raters, schema, study_json, transfer, wishes
 from choicebo.study.asking import Asking
 from choicebo.study.checksum import Chain
-from choicebo.study.definition import QUESTION, Show, StudyDefinition
+from choicebo.study.definition import Show, StudyDefinition
 from choicebo.study.event_store import EventStore, now
 from choicebo.study.posterior_store import PosteriorStore
 from choicebo.study.records import Rater, Standing, StudyInfo
@@ -88,7 +88,7 @@ class Study:
         name: str,
         space: Space | Catalogue,
         *,
-        question: str = QUESTION,
+        question: str | None = None,
         show: Show | None = None,
         folder: str | Path | None = None,
         baseline: Option | None = None,
@@ -96,7 +96,7 @@ class Study:
         executor: Executor | None = None,
         **settings: Any,
     ) -> Study:
-        """A new study. ``settings`` are keyword arguments of ``ChoiceOptimizer``."""
+        """A new study. ``settings`` are keyword arguments of ``ChoiceOptimizer``, such as ``answer="ranking"``."""
         fields = {"name": name, "space": space, "question": question, "show": show, "folder": folder, "raters": raters}
         what = StudyDefinition.from_arguments(**fields, baseline=baseline, **settings)
         return cls._create(url, what, executor)
@@ -280,6 +280,11 @@ class Study:
     def raters_mode(self) -> str:
         """``"together"`` or ``"separate"``: how the answers of several raters are modelled."""
         return self._what.raters_mode
+
+    @property
+    def answer(self) -> str:
+        """How questions are answered: ``"subset"``, ``"best"``, ``"best-worst"``, ``"ranking"`` or ``"pair"``."""
+        return str(self._what.settings.get("answer", "subset"))
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -505,21 +510,35 @@ class Study:
     def tell(
         self,
         question: Question | int,
-        kept: Iterable[int],
+        kept: Iterable[int] | None = None,
         *,
+        best: int | None = None,
+        worst: int | None = None,
+        ranking: Iterable[Any] | None = None,
         rater: str | None = None,
         seconds: float | None = None,
         correction: bool = False,
     ) -> Answer:
-        """Store an answer: the positions in ``question.options`` of those that no other one beats.
+        """Store an answer. The same again changes nothing; another one is refused unless it is a ``correction``.
 
-        An empty list means "none of these": with a baseline, that it beats them all; without one it is a skip. The same
-        answer again changes nothing; another one is refused unless it is a ``correction``.
+        Whichever way a study asks, each question may be answered in any of these ways.
+
+        Args:
+            question: What is answered.
+            kept: The positions in ``question.options`` of those that no other one beats. An empty list means "none of these":
+                with a baseline, that it beats them all; without one it is a skip.
+            best: The position of the best one instead.
+            worst: Beside ``best``, the position of the worst one.
+            ranking: Positions instead, best first, all or the first few; a list in the place of a position is a tie.
+            rater: Who answers; None: whoever was asked.
+            seconds: How long it took.
+            correction: Whether it replaces the answer that is there.
         """
-        if kept is None:
-            raise StudyError("kept is None: give a list of positions, or use skip().")
+        if kept is None and best is None and ranking is None:
+            raise StudyError("kept is None: give a list of positions, best or ranking, or use skip().")
+        said = {"best": best, "worst": worst, "ranking": ranking}
         correction = as_flag(correction, "correction")
-        return self._act(question, kept, rater=rater, seconds=seconds, correction=correction)
+        return self._act(question, kept, rater=rater, seconds=seconds, correction=correction, **said)
 
     def skip(self, question: Question | int, *, rater: str | None = None) -> Answer:
         """Leave a question unanswered for good."""
@@ -527,6 +546,7 @@ class Study:
 
     def _act(self, question: Question | int, kept: Iterable[int] | None, **how: Any) -> Answer:
         empty_is_skip = self._what.baseline is None
+        how["likelihood"] = self.settings.get("likelihood", "choice")
         with self._events.writing() as writer:
             event = rules.answer(writer.state, question, kept, at=now(), empty_is_skip=empty_is_skip, **how)
             repeated = event.position <= writer.state.position
@@ -579,10 +599,10 @@ class Study:
         ranking: Iterable[Any] | None = None,
         rater: str | None = None,
     ) -> Answer:
-        """An answer given elsewhere; the first addition to the history, if it is read as several choices.
+        """An answer given elsewhere, of any kind.
 
-        Those are added together, and :meth:`undo` takes them back together. How a ranking, or a best and a worst option, is read
-        is told by `ChoiceData.from_rankings` and `ChoiceData.from_best_worst`.
+        How a ranking, or a best and a worst option, is read is told by `ChoiceData.from_rankings` and
+        `ChoiceData.from_best_worst`.
 
         Args:
             shown: The options.
@@ -592,19 +612,20 @@ class Study:
             ranking: Positions instead, best first, all or the first few; a list in the place of a position is a tie.
             rater: Whose answer it is; None: the owner's.
         """
-        choices = rules.answer_made_elsewhere(self.space, shown, kept, best=best, worst=worst, ranking=ranking)
+        added = rules.answer_made_elsewhere(self.space, shown, kept, best=best, worst=worst, ranking=ranking)
         name = self._events.rater(rater)
         with self._events.writing() as writer:
-            events = rules.add(writer.state, choices, name, now())
-            writer.append(*events)
-            return writer.state.answer(events[0])
+            (event,) = rules.add(writer.state, [added], name, now(), self.settings.get("likelihood", "choice"))
+            writer.append(event)
+            return writer.state.answer(event)
 
     def _import(self, read: ReadChoices, rater: str | None, progress: Progress | None) -> int:
         """Store choices that were read from somewhere: all in one transaction, or none."""
         choices, total = transfer.added(transfer.checked(read)), len(read.choices)
         raters = self._raters_of(read) if rater is None and read.raters else repeat(self._events.rater(rater))
         with self._events.writing() as writer:
-            events = rules.additions(writer.state, choices, raters, now())
+            likelihood = self.settings.get("likelihood", "choice")
+            events = rules.additions(writer.state, choices, raters, now(), likelihood)
             return writer.extend(events, lambda count: progress and progress("storing", count / total))
 
     def widget(self, rater: str | None = None, *, patience: float | None = None) -> ChoiceWidget:
