@@ -22,6 +22,7 @@ class Raters(enum.StrEnum):
     """How the answers of several people are modelled."""
 
     together = "together"
+    related = "related"
     separate = "separate"
 
 
@@ -88,7 +89,7 @@ def new(
         str | None, typer.Option(metavar="ENGINE", help="How the model is fitted: hmc, ess, vi, laplace.")
     ] = None,
     raters: Annotated[
-        Raters, typer.Option(help="Model the answers of several people together, or each alone.")
+        Raters, typer.Option(help="Model the answers of several people together, as related tastes, or each alone.")
     ] = Raters.together,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of everything random.")] = None,
     json: arguments.Json = False,

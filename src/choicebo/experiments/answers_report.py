@@ -14,8 +14,8 @@ from choicebo.experiments.trials import FinishedTrial
 
 _CAUTION = (
     "Read the travel modes with care: times of the modes that were taken are what the travellers said, mostly round numbers; "
-    "those of the other modes were computed from timetables and maps. A flexible model can recognise which is which. How far it is "
-    "ahead of the logit there says little about what travellers want."
+    "those of the other modes were computed from timetables and maps. A flexible model can recognise which is which. How far "
+    "it is ahead of the logit there says little about what travellers want."
 )
 
 

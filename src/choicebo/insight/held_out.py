@@ -72,6 +72,13 @@ def require_posterior(given: object, what: str = "posterior") -> None:
 
 def expectations(posterior: Posterior) -> list[Expectation]:
     """For each past choice of at most 10 options, what the other choices let expect (importance weights, smoothed)."""
+    if posterior.people is not None:
+        found = [
+            dataclasses.replace(each, choice=numbers[each.choice])
+            for numbers, person in posterior.by_person()
+            for each in expectations(person)
+        ]
+        return sorted(found, key=lambda each: each.choice)
     log_weights, _ = smoothed_weights(posterior.log_likelihood, posterior.diagnostics.effective_sample_size)
     chains, draws = posterior.log_likelihood.shape[:2]
     latent = posterior.sample(posterior.options, draws=chains * draws)
@@ -96,7 +103,8 @@ def expectations_of(posterior: Posterior, unseen: ChoiceData, seed: int = 0) -> 
     found = []
     for number, choice in enumerate(unseen.choices):
         if len(choice.shown) <= LARGEST_TABLE:
-            values = posterior.sample(unseen.X[list(choice.shown)], draws=400, seed=seed)
+            person = posterior.of(choice.rater) if choice.rater in posterior.raters else posterior
+            values = person.sample(unseen.X[list(choice.shown)], draws=400, seed=seed)
             weights = np.full(len(values), 1.0 / len(values))
             table = posterior.choice_table(values)
             found.append(_expectation(number, choice, table, posterior.spec.lapse, weights))

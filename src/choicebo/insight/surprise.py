@@ -106,6 +106,8 @@ def surprises(
         return []
     judged = {each.choice: (each, _Clash(None, ())) for each in expectations(posterior)}
     rough = {number: _rarity(each) for number, (each, _) in judged.items()}
+    if posterior.people is not None or posterior.rater is not None:
+        refits = 0  # of several people, a fit without one answer takes long, and weights do as well
     suspects = sorted((rarity, number) for number, rarity in rough.items() if rarity <= SUSPICIOUS)[:refits]
     report = Reporter(progress)
     for done, (_, number) in enumerate(suspects):

@@ -166,6 +166,18 @@ class Posterior:
         with one_blas_thread():
             return agreement_of(self)
 
+    def by_person(self) -> list[tuple[list[int], Posterior]]:
+        """The numbers of each person's choices, and the posterior that these are judged by."""
+        if self.people is None:
+            return [(list(range(self.data.n_choices)), self)]
+        raters = [choice.rater for choice in self.data.choices]
+        found = []
+        for place, name in enumerate(self.people.names):
+            if place not in self._persons:
+                self._persons[place] = self._person(place)
+            found.append(([k for k, rater in enumerate(raters) if rater == name], self._persons[place]))
+        return found
+
     @functools.cached_property
     def _persons(self) -> dict[int, Posterior]:
         return {}
@@ -272,6 +284,7 @@ class Posterior:
     def nbytes(self) -> int:
         """Bytes of memory, about, once something was asked of it: its draws twice, and the factors of its options."""
         own = 0 if self.own is None else self.own.mean.nbytes + self.own.spread.nbytes
+        own += 0 if self.people is None else self.people.whitened.nbytes
         return int(2 * self.whitened.nbytes + 8 * self.latent_dim * self.whitened.shape[3] ** 2 + own)
 
     def sketch(self, draws: int, options: int) -> Posterior:
@@ -280,6 +293,8 @@ class Posterior:
         The draws are spread evenly over all of them. Half of the options are the most probably Pareto-optimal ones, and half
         those that say most about the others. What the draws know of the rest is lost, and nothing else.
         """
+        if self.people is not None:
+            return self._sketch_of_people(draws)
         few = self.draws.thinned(draws)
         with one_blas_thread():
             if self.inducing is not None:
@@ -296,6 +311,23 @@ class Posterior:
             log_likelihood=likelihood[None],
             inducing=None,
             own=None,
+        )
+
+    def _sketch_of_people(self, draws: int) -> Posterior:
+        """The same of several people: fewer draws, and all options, for each of them is another's best."""
+        if self.people is None:
+            raise ValueError("there are no people")
+        chains, each = self.whitened.shape[:2]
+        rows = evenly(chains * each, min(draws, chains * each))
+
+        def thinned(values: Array) -> Array:
+            return np.asarray(values.reshape(chains * each, *values.shape[2:])[rows][None])
+
+        return dataclasses.replace(
+            self,
+            whitened=thinned(self.whitened),
+            log_likelihood=thinned(self.log_likelihood),
+            people=self.people._replace(whitened=thinned(self.people.whitened)),
         )
 
     def latent(self, X: ArrayLike, *, rater: str | None = None) -> LatentSummary:

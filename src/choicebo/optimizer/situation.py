@@ -17,7 +17,7 @@ from choicebo._runtime import one_blas_thread
 from choicebo.acquisition.maximise import ENUMERATE
 from choicebo.acquisition.propose import DRAWS, Proposal, propose
 from choicebo.acquisition.space_filling import random_options, spread_options
-from choicebo.choices import ChoiceData
+from choicebo.choices import Choice, ChoiceData
 from choicebo.history import Event, Look, Question, Steering
 from choicebo.model.dimension import FIRST_DIM
 from choicebo.model.engines.base import ProgressCallback
@@ -56,12 +56,17 @@ class Situation:
     """What the person who is asked wishes for."""
     beginning: bool = False
     """Whether the person who is asked is new to a study of several: the model knows the others, and not them."""
+    people: bool = False
+    """Whether the model tells those who answered apart."""
+    person: str | None = None
+    """Who is asked, where the model tells people apart."""
     encoded: dict[str, Array] = field(default_factory=dict, compare=False, repr=False)
     """Cube points of options; situations of one loop may share it, so that each option is encoded once."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         # What follows from the fields is computed again where it is needed, instead of being sent along.
-        return Situation, (self.space, self.settings, self.events, self.found, self.steering, self.beginning)
+        fields = (self.space, self.settings, self.events, self.found, self.steering, self.beginning)
+        return Situation, (*fields, self.people, self.person)
 
     # ---- what happened
 
@@ -73,15 +78,18 @@ class Situation:
             for event in self.events
         ]
         said = [[event.position, event.marks.to_dict()] for event in self.events if event.marks is not None]
-        own = [*said, *([self.for_one] if self.for_one else [])]
+        own: list[Any] = [*said, *([self.for_one] if self.for_one else [])]
+        if self.people:
+            own.append([event.rater for event in self.events])
         text = json.dumps([content, self.looks, *own], sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()
 
     @cached_property
     def for_one(self) -> str:
         """Tells apart what is not the same for all who are learned from together; empty where nothing is."""
-        own = [self.steering.to_dict(), self.beginning]
-        return json.dumps(own, sort_keys=True, default=str) if self.steering or self.beginning else ""
+        own = [self.steering.to_dict(), self.beginning, *([self.person] if self.people else [])]
+        alike = not (self.steering or self.beginning or self.people)
+        return "" if alike else json.dumps(own, sort_keys=True, default=str)
 
     @cached_property
     def questions(self) -> tuple[Question, ...]:
@@ -164,7 +172,19 @@ class Situation:
 
     def _gathered(self, answers: int) -> ChoiceData:
         chosen = self._choices(answers)
-        return ChoiceData.from_sets([self.points(shown) for shown, _ in chosen], [kept for _, kept in chosen])
+        data = ChoiceData.from_sets([self.points(shown) for shown, _ in chosen], [kept for _, kept in chosen])
+        if not self.people:
+            return data
+        acts = [event for event in self.events if event.kind in ("answer", "addition")]
+        raters = [act.rater for act, answer in zip(acts, self.answers[:answers], strict=False) for _ in answer]
+        named = [Choice(each.shown, each.kept, rater=rater) for each, rater in zip(data.choices, raters, strict=True)]
+        return ChoiceData(data.X, named)
+
+    def of_person(self, posterior: Posterior) -> Posterior:
+        """The posterior of who is asked; where the model tells nobody apart, that of all."""
+        if self.person is None or posterior.people is None:
+            return posterior
+        return posterior.of(self.person) if self.person in posterior.raters else posterior.newcomer()
 
     @cached_property
     def _points(self) -> dict[str, Array]:
@@ -255,13 +275,14 @@ class Situation:
         """The next question; ``posterior`` is the model of the answers, if :attr:`needs_model`."""
         if self.needs_model:
             assert posterior is not None
+            posterior = self.of_person(posterior)
             proposal = self._steered(posterior) if self.steering else self._proposal(posterior)
             return self._asked(proposal, posterior.latent_dim)
         return self._without_model()
 
     def question_from(self, posterior: Posterior, learned: int) -> Question:
         """The next question by a model of the first ``learned`` answers; what was shown since is imagined, and not repeated."""
-        posterior = posterior.sketch(QUICK_DRAWS, QUICK_OPTIONS)  # the same if it is one already
+        posterior = self.of_person(posterior).sketch(QUICK_DRAWS, QUICK_OPTIONS)  # the same if it is one already
         proposal = self._steered(posterior, learned) if self.steering else self._proposal(posterior, learned=learned)
         if learned < self.n_answers:
             behind = f"The model had learned from {learned} of {self.n_answers} answers when this was asked. "

@@ -131,10 +131,11 @@ class StudyDefinition(BaseModel):
     show: Show = Show()
     baseline: Option | None = None
     """The option that people have today."""
-    raters_mode: Literal["together", "separate"] = Field(
+    raters_mode: Literal["together", "related", "separate"] = Field(
         default="together", validation_alias=AliasChoices("raters", "raters_mode")
     )
-    """How the answers of several raters are modelled."""
+    """How the answers of several raters are modelled: as those of one person; with a taste each, which is partly everybody's and
+    partly their own; or each alone."""
     settings: dict[str, Any] = Field(default_factory=dict, validate_default=True)
     """All settings of the optimiser, the baseline among them."""
     folder: Annotated[Path, PlainSerializer(str)] | None = None

@@ -155,6 +155,8 @@ def advise(study: Study, posterior: Posterior, questions: tuple[Question, ...], 
     # Too few answers are advised to go on in any case.
     answers = study.count_answers(rater)
     before = study.earlier_posteriors(rater, count=LOOKS - 1) if answers >= MIN_ANSWERS else ()
+    # Where tastes are related, the last answers may all have been somebody else's.
+    before = tuple(each for each in before if each.data.n_choices < posterior.data.n_choices)
     return stop_advice(posterior, candidates, question=asked, before=before, answers=answers)
 
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from choicebo.interop.notebook import ChoiceWidget
     from choicebo.model.engines.base import ProgressCallback
     from choicebo.model.posterior import Posterior
-    from choicebo.optimizer import ChoiceOptimizer, ParetoOption, ParetoOptions
+    from choicebo.optimizer import ChoiceOptimizer, ParetoOption, ParetoOptions, Situation
     from choicebo.study.objective_names import ObjectiveName
     from choicebo.study.result import StudyResult
 
@@ -732,13 +732,13 @@ class Study:
         """
         from choicebo.optimizer import ChoiceOptimizer
 
-        name = self._share(rater)
-        with self._events.reading() as state:
-            situation = self._asking.situation(state, name)
+        situation, computations = self._learned(rater), self._asking.computations
         if as_flag(fit, "fit") and situation.data is not None:
-            situation = self._asking.computations.looked(situation, progress)
-            return ChoiceOptimizer.of(situation, self._asking.computations.posterior(situation, progress))
-        return ChoiceOptimizer.of(situation, self._asking.computations.known(situation))
+            situation = computations.looked(situation, progress)
+            posterior = computations.posterior(situation, progress)
+        else:
+            posterior = computations.known(situation)
+        return ChoiceOptimizer.of(situation, None if posterior is None else situation.of_person(posterior))
 
     @property
     def data(self) -> ChoiceData | None:
@@ -755,18 +755,15 @@ class Study:
 
     def earlier_posteriors(self, rater: str | None = None, *, count: int = 2) -> tuple[Posterior, ...]:
         """The models without the last answer, without the last two, and so on, as far as there are answers; fitted if need be."""
-        name, count = self._share(rater), as_count(count, "count")
-        with self._events.reading() as state:
-            situation = self._asking.situation(state, name)
+        count, situation = as_count(count, "count"), self._learned(rater)
         situation = self._asking.computations.looked(situation)
         lengths = range(situation.n_answers - 1, max(situation.n_answers - 1 - count, 0), -1)
-        return tuple(self._asking.computations.earlier(situation, answers) for answers in lengths)
+        found = (self._asking.computations.earlier(situation, answers) for answers in lengths)
+        return tuple(situation.of_person(each) for each in found)
 
     def has_posterior(self, rater: str | None = None) -> bool:
         """Whether :meth:`posterior` would return at once."""
-        name = self._share(rater)
-        with self._events.reading() as state:
-            situation = self._asking.situation(state, name)
+        situation = self._learned(rater)
         return situation.data is None or self._asking.computations.is_known(situation)
 
     def pareto_set(
@@ -787,10 +784,9 @@ class Study:
 
     def earlier_posterior(self, rater: str | None = None) -> Posterior | None:
         """The latest known model of the first answers, while that of all of them is not known. Never computes."""
-        name = self._share(rater)
-        with self._events.reading() as state:
-            situation = self._asking.situation(state, name)
-        return None if situation.data is None else self._asking.computations.known_earlier(situation)
+        situation = self._learned(rater)
+        found = None if situation.data is None else self._asking.computations.known_earlier(situation)
+        return None if found is None else situation.of_person(found)
 
     def result(self, rater: str | None = None) -> StudyResult:
         """Everything that is known: the best options, what drives each hidden objective, whether to go on.
@@ -1019,6 +1015,14 @@ class Study:
     @property
     def _what(self) -> StudyDefinition:
         return self._events.what
+
+    def _learned(self, rater: str | None) -> Situation:
+        """What is known of everybody, or of one rater; where tastes are related, of that rater from everybody's answers."""
+        name = self._share(rater)
+        with self._events.reading() as state:
+            if name is None or self.raters_mode != "related":
+                return self._asking.situation(state, name)
+            return replace(self._asking.situation(state, None), person=name)
 
     def _share(self, rater: str | None) -> str | None:
         return None if rater is None else self._events.rater(rater)

@@ -125,14 +125,17 @@ def result_seat(request: Request, name: str) -> Seat:
 
 def sees_result(request: Request, seat: Seat) -> bool:
     """Whether a visitor may see the result: the owner; and raters if it is theirs alone or the server shares it."""
-    return seat.visitor.is_owner or seat.study.raters_mode == "separate" or server_of(request).settings.share_result
+    return seat.visitor.is_owner or seat.study.raters_mode != "together" or server_of(request).settings.share_result
 
 
 def whose(seat: Seat, asked: str = "") -> str | None:
     """Whose answers a visitor's result is learned from; None: everybody's. The owner may ask for that of a rater."""
-    if seat.study.raters_mode != "separate":
+    mode = seat.study.raters_mode
+    if mode == "together":
         return None
-    return (asked or OWNER) if seat.visitor.is_owner else seat.rater
+    if not seat.visitor.is_owner:
+        return seat.rater
+    return asked or (OWNER if mode == "separate" else None)
 
 
 def owner(request: Request) -> None:
