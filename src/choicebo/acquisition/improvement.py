@@ -38,15 +38,19 @@ class Attained(NamedTuple):
     """(draws, directions)"""
 
 
-def attained(latent: NDArray[np.float64], margin: float) -> Attained:
+def attained(latent: NDArray[np.float64], margin: float, known: int = 0) -> Attained:
     """The volume that ``latent: (draws, m, n_e)`` dominates, in units of each draw's own front.
 
     ``margin`` is how far beyond the front's worst values the volume is still counted, in units of the front's extent: it
-    decides how much the ends of the front are worth.
+    decides how much the ends of the front are worth. The last ``known`` dimensions are the same in all draws. No draw hopes for
+    more of them than there is, so that a front of few points would count nothing that lies much beyond it: there, the worst
+    value of all options is where the volume begins.
     """
     optimal = memberships(latent)
     best = np.where(optimal[..., None], latent, -np.inf).max(1)
     worst = np.where(optimal[..., None], latent, np.inf).min(1)
+    if known:
+        worst[:, -known:] = latent[..., -known:].min(1)
     overall = latent.max(1) - latent.min(1)
     # A front of one point has no extent of its own: a fifth of the values' spread stands in.
     unit = np.maximum(best - worst, np.maximum(0.2 * overall, 1e-3))
