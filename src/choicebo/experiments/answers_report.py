@@ -12,11 +12,10 @@ from choicebo.experiments.document import Section
 from choicebo.experiments.report_tables import Mean, grouped, new_table
 from choicebo.experiments.trials import FinishedTrial
 
-
 _CAUTION = (
-    "Read the travel modes with care: times of the modes that were taken are what the travellers said, mostly round numbers; those "
-    "of the other modes were computed from timetables and maps. A flexible model can recognise which is which. How far it is ahead "
-    "of the logit there says little about what travellers want."
+    "Read the travel modes with care: times of the modes that were taken are round numbers far more often than those of the "
+    "others, so that the two were probably recorded differently, and a flexible model can recognise which is which. How far it "
+    "is ahead of the logit there says little about what travellers want."
 )
 
 
@@ -24,8 +23,8 @@ def section(finished: Sequence[FinishedTrial]) -> Section:
     """The tables with what they are about."""
     blocks: list[str | Table] = [
         f"The same simulated people are asked the same questions, of {SET_SIZE} options each (a pair: the first two of them), "
-        "and answer in different ways. What is learned is tried on sets that were not asked about: which options would the person "
-        f"keep? Every answer adds noise of {NOISE} to every objective. With two objectives, who must name one of several "
+        "and answer in different ways. What is learned is tried on sets that were not asked about: which options would the "
+        f"person keep? Every answer adds noise of {NOISE} to every objective. With two objectives, who must name one of several "
         "unbeaten options names any of them."
     ]
     simulated = [each for each in finished if each.trial.task in PEOPLE]
