@@ -35,7 +35,7 @@ def test_the_worst_beats_no_other_and_an_order_is_repeated_choice():
         assert (below, marks) == ([], 2)
         choices, _ = answer(VALUES, "ranking", np.random.default_rng(seed))
         places = [kept[0] for _, kept in choices]
-        assert places.index(1) < (places + [2]).index(2)  # what is beaten comes after what beats it
+        assert places.index(1) < [*places, 2].index(2)  # what is beaten comes after what beats it
     order = np.array([[5.0], [1.0], [4.0], [2.0], [3.0]])
     choices, marks = answer(order, "ranking", rng())
     assert [kept for _, kept in choices] == [(0,), (2,), (4,), (3,)]

@@ -64,6 +64,11 @@ def test_the_study_goes_on(study):
 def test_what_it_exports_is_what_the_first_release_exported(study):
     exported, expected = json.loads(study.export_json()), json.loads((FOLDER / "study-0.1.json").read_text("utf-8"))
     # What the first release did not know, read from its export, has its default.
-    for name, default in (("least_difference", 0.02), ("answer", "subset"), ("likelihood", "choice")):
+    for name, default in (
+        ("least_difference", 0.02),
+        ("answer", "subset"),
+        ("likelihood", "choice"),
+        ("threshold", 1.0),
+    ):
         assert exported["study"]["settings"].pop(name, default) == default
     assert exported == expected

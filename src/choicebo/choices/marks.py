@@ -14,6 +14,14 @@ from choicebo.errors import DataError
 
 ANSWERS = ("subset", "best", "best-worst", "ranking", "pair")
 """Ways to answer a question."""
+QUESTIONS = {
+    "subset": "Which of these would you keep?",
+    "best": "Which of these is the best?",
+    "best-worst": "Which of these is the best, and which the worst?",
+    "ranking": "Which of these is the best, which the next?",
+    "pair": "Which of these two is better?",
+}
+"""What is asked, by the way of answering, where nobody wrote a question."""
 ONE_OBJECTIVE = ("batch_preference", "noticeable_difference")
 """Likelihoods of one hidden objective, in which there is one winner or, of two options, no difference."""
 

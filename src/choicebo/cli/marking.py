@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
-Said = dict[str, Any]
-"""An answer as arguments of ``Study.tell``."""
+from choicebo.presentation.answering import Said, said
 
 MARKED = {
     "subset": "Keep",
@@ -24,23 +20,6 @@ LINES = {
     "pair": "Type the number of the better one, or = if you cannot decide",
 }
 """What to type in one line."""
-
-
-def said(way: str, places: Sequence[int]) -> Said | None:
-    """The answer that marks in their order stand for; None if they are none.
-
-    >>> said("best-worst", [1, 3]), said("ranking", [2, 0]), said("best", [0, 1])
-    ({'best': 1, 'worst': 3}, {'ranking': [2, 0]}, None)
-    """
-    if not places or len(set(places)) < len(places):
-        return None
-    if way == "subset":
-        return {"kept": sorted(places)}
-    if way == "ranking":
-        return {"ranking": list(places)}
-    if way == "best-worst":
-        return {"best": places[0], "worst": places[1]} if len(places) == 2 else None
-    return {"best": places[0]} if len(places) == 1 else None
 
 
 class Marking:

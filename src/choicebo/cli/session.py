@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.text import Text
 
 from choicebo.cli.keys import END, ENTER, Keys
-from choicebo.cli.marking import LINES, MARKED, Marking, Said, said
+from choicebo.cli.marking import LINES, MARKED, Marking
 from choicebo.cli.option_table import KEYS, OptionTable
 from choicebo.cli.waiting import waiting
 from choicebo.errors import ChoiceboError, InvalidInputError
@@ -20,6 +20,7 @@ from choicebo.formatting import counted, explained_by, value_text
 from choicebo.history.steering import written_option, written_value
 from choicebo.optimizer.patience import PATIENCE
 from choicebo.presentation import output
+from choicebo.presentation.answering import Said, said
 from choicebo.space import Catalogue
 from choicebo.study import OWNER, Answer, Question, Study
 

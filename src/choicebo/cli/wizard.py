@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from choicebo.choices.marks import QUESTIONS
 from choicebo.cli.new import read_catalogue
 from choicebo.cli.option_table import OptionTable
 from choicebo.errors import ChoiceboError, InvalidInputError
@@ -19,7 +20,6 @@ from choicebo.space import Angle, Catalogue, Categorical, Fixed, Integer, Ordina
 from choicebo.space.expression import identifier
 from choicebo.space.values import as_whole, read_number, read_value, read_values
 from choicebo.study import Study
-from choicebo.study.definition import QUESTIONS
 
 T = TypeVar("T")
 

@@ -13,9 +13,9 @@ from choicebo.experiments.report_tables import Mean, grouped, new_table
 from choicebo.experiments.trials import FinishedTrial
 
 _CAUTION = (
-    "Read the travel modes with care: times of the modes that were taken are what the travellers said, mostly round numbers; "
-    "those of the other modes were computed from timetables and maps. A flexible model can recognise which is which. How far "
-    "it is ahead of the logit there says little about what travellers want."
+    "Read the travel modes with care: times of the modes that were taken are round numbers far more often than those of the "
+    "others, so that the two were probably recorded differently, and a flexible model can recognise which is which. How far it "
+    "is ahead of the logit there says little about what travellers want."
 )
 
 

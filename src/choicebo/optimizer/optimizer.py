@@ -119,6 +119,7 @@ class ChoiceOptimizer:
         least_difference: float = LEAST_DIFFERENCE,
         answer: str = "subset",
         likelihood: str = "choice",
+        threshold: float = 1.0,
         executor: Executor | None = None,
         **unknown: Any,
     ) -> None:

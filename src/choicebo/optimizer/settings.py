@@ -78,6 +78,8 @@ class Settings:
     likelihood: str = "choice"
     """What an answer says about the hidden objectives, as in :class:`~choicebo.ChoiceGP`. With a likelihood of one objective,
     ``latent_dim="auto"`` is 1."""
+    threshold: float = 1.0
+    """With ``likelihood="noticeable_difference"``: the least difference that is noticed, in units of the noise."""
 
     def __post_init__(self) -> None:
         from choicebo.acquisition.propose import COMPANIONS as rules
@@ -191,6 +193,7 @@ class Settings:
             lapse=self.lapse,
             correlated=self.correlated,
             known=known,
+            threshold=self.threshold,
         )
 
     def checked(self, space: Searchable) -> Settings:

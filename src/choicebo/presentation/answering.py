@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from choicebo.history import Answer
+
+Said = dict[str, Any]
+"""An answer as arguments of ``Study.tell``."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,36 @@ ANSWERING = {
         "Choose it",
     ),
 }
+
+
+def said(way: str, places: Sequence[int]) -> Said | None:
+    """The answer that marks in their order stand for; None if they are none.
+
+    >>> said("best-worst", [1, 3]), said("ranking", [2, 0]), said("best", [0, 1])
+    ({'best': 1, 'worst': 3}, {'ranking': [2, 0]}, None)
+    """
+    if not places or len(set(places)) < len(places):
+        return None
+    if way == "subset":
+        return {"kept": sorted(places)}
+    if way == "ranking":
+        return {"ranking": list(places)}
+    if way == "best-worst":
+        return {"best": places[0], "worst": places[1]} if len(places) == 2 else None
+    return {"best": places[0]} if len(places) == 1 else None
+
+
+def in_order(
+    kept: Sequence[int] = (), best: int | None = None, worst: int | None = None, ranking: Sequence[Any] = ()
+) -> tuple[int, ...]:
+    """The positions of an answer in the order in which they are marked.
+
+    >>> in_order(best=1, worst=3), in_order(ranking=[2, [0, 1]])
+    ((1, 3), (2, 0, 1))
+    """
+    ends = [each for each in (best, worst) if each is not None]
+    places = [at for place in ranking for at in (place if isinstance(place, Sequence) else [place])]
+    return (*kept, *ends, *places)
 
 
 def words(answer: Answer) -> str:

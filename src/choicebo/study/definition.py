@@ -24,6 +24,7 @@ from pydantic import (
     model_validator,
 )
 
+from choicebo.choices.marks import QUESTIONS
 from choicebo.errors import ChoiceboError, InvalidInputError, SpaceError, StorageError, StudyError
 from choicebo.formatting import as_given
 from choicebo.space import Catalogue, Option, Space, from_dict
@@ -34,15 +35,7 @@ from choicebo.study.objective_names import ObjectiveName
 from choicebo.study.objective_names import from_record as names_from_record
 from choicebo.study.tables import StudyRow
 
-QUESTION = "Which of these would you keep?"
-QUESTIONS = {
-    "subset": QUESTION,
-    "best": "Which of these is the best?",
-    "best-worst": "Which of these is the best, and which the worst?",
-    "ranking": "Which of these is the best, which the next?",
-    "pair": "Which of these two is better?",
-}
-"""What is asked, by the way of answering, where nobody wrote a question."""
+QUESTION = QUESTIONS["subset"]
 ShowKind = Literal["bars", "svg", "image"]
 _ARGUMENTS = ("name", "space", "question", "show", "folder", "baseline", "raters")
 """Keyword arguments of ``Study.create`` that are no settings of the optimiser."""
