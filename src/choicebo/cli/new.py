@@ -22,7 +22,18 @@ class Raters(enum.StrEnum):
     """How the answers of several people are modelled."""
 
     together = "together"
+    related = "related"
     separate = "separate"
+
+
+class Way(enum.StrEnum):
+    """How a question is answered."""
+
+    subset = "subset"
+    best = "best"
+    best_worst = "best-worst"
+    ranking = "ranking"
+    pair = "pair"
 
 
 def new(
@@ -60,6 +71,16 @@ def new(
     show: Annotated[
         int | None, typer.Option("--options", min=2, max=12, metavar="N", help="How many options to show at once.")
     ] = None,
+    answer: Annotated[
+        Way | None, typer.Option(help="How questions are answered; subset keeps all that no other one beats.")
+    ] = None,
+    likelihood: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="What an answer means: choice, pseudo_rational, batch_preference or noticeable_difference.",
+        ),
+    ] = None,
     latent_dim: Annotated[
         str | None, typer.Option(metavar="N|auto", help="Number of hidden objectives; auto learns it from the answers.")
     ] = None,
@@ -68,7 +89,7 @@ def new(
         str | None, typer.Option(metavar="ENGINE", help="How the model is fitted: hmc, ess, vi, laplace.")
     ] = None,
     raters: Annotated[
-        Raters, typer.Option(help="Model the answers of several people together, or each alone.")
+        Raters, typer.Option(help="Model the answers of several people together, as related tastes, or each alone.")
     ] = Raters.together,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of everything random.")] = None,
     json: arguments.Json = False,
@@ -83,6 +104,7 @@ def new(
       choicebo new                                   asks for everything
       choicebo new bread.db --space bread.toml
       choicebo new menu.db --catalogue menu.csv --key sku --label name --objective "minimise price"
+      choicebo new menu.db --catalogue menu.csv --answer ranking --options 4
       choicebo new postgresql://ann@server/studies --space bread.toml --name bread-autumn
 
     See also: choicebo example, which writes ready study files to start from.
@@ -100,6 +122,8 @@ def new(
     settings: dict[str, Any] = {
         "question": question,
         "query_size": show,
+        "answer": None if answer is None else answer.value,
+        "likelihood": likelihood,
         "latent_dim": int(latent_dim) if latent_dim is not None and latent_dim.isdigit() else latent_dim,
         "acquisition": acquisition,
         "engine": engine,
@@ -160,7 +184,8 @@ def _from_table(
 
     table = read_catalogue(path, *columns, objectives)
     show = Show("image") if table.image else None
-    settings.setdefault("query_size", min(5, table.size))
+    if settings.get("answer") != "pair":
+        settings.setdefault("query_size", min(5, table.size))
     return Study.create(address, name or path.stem, table, show=show, folder=path.parent, **settings)
 
 

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from choicebo.choices.marks import QUESTIONS
 from choicebo.cli.new import read_catalogue
 from choicebo.cli.option_table import OptionTable
 from choicebo.errors import ChoiceboError, InvalidInputError
@@ -19,7 +20,6 @@ from choicebo.space import Angle, Catalogue, Categorical, Fixed, Integer, Ordina
 from choicebo.space.expression import identifier
 from choicebo.space.values import as_whole, read_number, read_value, read_values
 from choicebo.study import Study
-from choicebo.study.definition import QUESTION
 
 T = TypeVar("T")
 
@@ -30,6 +30,13 @@ _KINDS = {
     "4": "one of some values without an order, such as a colour",
     "5": "always the same value",
     "6": "an angle or a hue: it goes round",
+}
+_WAYS = {
+    "1": ("subset", "keep all that no other one beats"),
+    "2": ("best", "choose the best one"),
+    "3": ("best-worst", "choose the best and the worst"),
+    "4": ("ranking", "put them in order"),
+    "5": ("pair", "choose between two"),
 }
 _YES, _NO = ("y", "yes"), ("n", "no")
 
@@ -47,8 +54,12 @@ class Wizard:
         self._say("A new study. Enter takes the suggestion in [brackets]; Ctrl-C leaves without creating anything.")
         name = name or self._ask("Name of the study", _text, default=Path(address).stem if address else None)
         address = address or self._ask("File to store it in", _free_file, default=f"{name}.db")
-        settings.setdefault("question", self._ask("Question to ask", _text, default=QUESTION))
+        if "answer" not in settings:
+            settings["answer"] = self._way()
+        settings.setdefault("question", self._ask("Question to ask", _text, default=QUESTIONS[settings["answer"]]))
         space = self._space()
+        if settings["answer"] == "pair":
+            settings["query_size"] = 2
         if "query_size" not in settings:
             settings["query_size"] = self._ask(
                 "Options to show at once", lambda text: _count(text, space.size), default=str(min(5, space.size))
@@ -58,6 +69,11 @@ class Wizard:
         if not self._confirm("Create this study?", default=True):
             raise InvalidInputError("Nothing was created.")
         return address, Study.create(address, name, space, baseline=baseline, folder=Path.cwd(), **settings)
+
+    def _way(self) -> str:
+        for key, (_, words) in _WAYS.items():
+            self._say(f"  {key}  {words}")
+        return _WAYS[self._ask("How is a question answered?", lambda text: _one_of(text, tuple(_WAYS)), default="1")][0]
 
     def _space(self) -> Space | Catalogue:
         table = self._ask(

@@ -34,7 +34,7 @@ QUICK, FULL = (2, 20), (15, 80)
 LOOKS = (0, 20, 40, 80)
 """Questions after which it is looked how far they got."""
 QUERY_SIZE, FIRST_SETS = 5, 4
-ROWS = 300
+ROWS = 1000
 """Of the catalogue."""
 _LEAST_SHARE = 1e-4
 """Of the hypervolume of a catalogue: once everything worth finding is found, the logarithm of nothing is left."""
@@ -63,20 +63,21 @@ def _benchmark(name: str, known: str) -> Task:
 
 
 def _shop(repetition: int) -> Task:
-    """A catalogue of things of four properties; what they are worth to the person is hidden, and their price is a column."""
+    """A catalogue of things of six properties; what they are worth to the person, in two ways, is hidden, and their price is a
+    column."""
     rng = np.random.default_rng(seed_of(EXPERIMENT, "catalogue", repetition))
-    features = rng.random((ROWS, 4))
+    features = rng.random((ROWS, 6))
     # Dear things are good on the whole, and there are bargains.
     usual = 20.0 + 60.0 * features[:, 0] + 30.0 * features[:, 1] ** 2
     price = np.asarray(np.maximum(usual + 15.0 * rng.standard_normal(ROWS), 5.0).round(2))
-    centre, width = rng.uniform(0.3, 0.8, 4), rng.uniform(0.5, 1.5, 4)
-    quality = features[:, 0] + 0.5 * features[:, 1] - ((features - centre) ** 2 / width**2).sum(1)
-    names = ("size", "light", "colour", "weight")
+    centres = rng.uniform(0.2, 0.8, (2, 1, 6))
+    bowls = 0.5 * (features[:, 0] + features[:, 1]) - ((features - centres) ** 2).sum(2)
+    names = ("size", "light", "colour", "weight", "sound", "grip")
     rows = [
         {"sku": number, **dict(zip(names, map(float, row), strict=True)), "price": float(cost)}
         for number, (row, cost) in enumerate(zip(features, price, strict=True))
     ]
-    values = np.column_stack([quality, -price])
+    values = np.column_stack([*bowls, -price])
     hidden = Catalogue(rows)
     reference = values.min(0) - 0.1 * np.ptp(values, axis=0)
     total = hypervolume(values, reference)
@@ -88,7 +89,7 @@ def _shop(repetition: int) -> Task:
         missing = max(total - hypervolume(shown, reference), _LEAST_SHARE * total)
         return float(np.log10(missing / total))
 
-    return Task(Catalogue(rows, objectives=["minimise price"]), hidden, objectives, difference, 2)
+    return Task(Catalogue(rows, objectives=["minimise price"]), hidden, objectives, difference, 3)
 
 
 # The mass of a car is the same function of its five inputs, which go from 1 to 3 there and from 0 to 1 here.
@@ -98,7 +99,7 @@ TASKS: dict[str, Callable[[int], Task]] = {
     "zdt1": lambda repetition: _benchmark("zdt1", "minimise f1 = x1"),
     "catalogue": _shop,
 }
-_KNOWN = {"vehicle-safety": "the mass of three objectives", "zdt1": "f1 of two", "catalogue": "the price of two"}
+_KNOWN = {"vehicle-safety": "the mass of three objectives", "zdt1": "f1 of two", "catalogue": "the price of three"}
 
 
 def trials(repetitions: int, questions: int, seed: int = 0) -> list[Trial]:

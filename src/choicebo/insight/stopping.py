@@ -67,6 +67,7 @@ def stop_advice(
     *,
     question: ArrayLike | None = None,
     before: Sequence[Posterior] = (),
+    answers: int | None = None,
     threshold: float = 0.5,
     draws: int = 400,
     seed: int = 0,
@@ -80,6 +81,7 @@ def stop_advice(
             Pareto-optimal options that it endangers.
         before: Posteriors without the last answer and without the last two: with them the advice does not change its mind from
             one answer to the next.
+        answers: How many answers there are, if that is not the number of choices: a ranking is read as several.
         threshold: From which probability on an option counts as Pareto-optimal.
         draws: How many draws to look at.
         seed: The same seed gives the same advice.
@@ -106,10 +108,8 @@ def stop_advice(
         asked = posterior.data.X[list(posterior.data.choices[earlier.data.n_choices].shown)]
         look = foresee(earlier, candidates, question=asked, threshold=threshold, draws=draws, seed=seed)
         looks.append((stay_probability(look.shown, look.optimal, look.members, threshold), look.remaining))
-    answers, (stability, remaining) = (
-        posterior.data.n_choices,
-        (float(np.mean(part)) for part in zip(*looks, strict=True)),
-    )
+    answers = posterior.data.n_choices if answers is None else answers
+    stability, remaining = (float(np.mean(part)) for part in zip(*looks, strict=True))
     stop = enough(answers, stability, remaining)
     return StopAdvice(
         stop=stop,

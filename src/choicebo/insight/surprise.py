@@ -81,6 +81,7 @@ def surprises(
     labels: Sequence[str] | None = None,
     *,
     refits: int = REFITS,
+    answers: Sequence[int] | None = None,
     seed: int = 0,
     progress: ProgressCallback | None = None,
 ) -> list[Surprise]:
@@ -92,6 +93,7 @@ def surprises(
         posterior: What was learned from all answers.
         labels: Names of the rows of ``data.X``, for the sentences.
         refits: How many of the most suspicious answers are judged by a fit without them; with 0 nothing is fitted.
+        answers: Of each choice, the number of the answer that it belongs to, for the sentences. None: each is an answer.
         seed: Of these fits.
         progress: Called as ``progress(stage, fraction)``; returning ``False`` interrupts.
 
@@ -115,6 +117,8 @@ def surprises(
         return []
     judged = {each.choice: (each, _Clash(None, ())) for each in expectations(posterior)}
     rough = {number: _rarity(each) for number, (each, _) in judged.items()}
+    if posterior.people is not None or posterior.rater is not None:
+        refits = 0  # of several people, a fit without one answer takes long, and weights do as well
     suspects = sorted((rarity, number) for number, rarity in rough.items() if rarity <= SUSPICIOUS)[:refits]
     report = Reporter(progress)
     for done, (_, number) in enumerate(suspects):
@@ -122,9 +126,12 @@ def surprises(
         rest = _fit_without(posterior, number, seed)
         expectation = expectations_of(rest, data.subset([number]), seed)[0]
         judged[number] = dataclasses.replace(expectation, choice=number), _clash(posterior, rest, number)
+    numbers = range(data.n_choices) if answers is None else answers
     total, count = -float(np.log(list(rough.values())).sum()), len(rough) + USUAL_ANSWERS
     found = [
-        _surprise(expectation, clash, (total + np.log(rough[number]) + USUAL_ANSWERS) / (count - 1), data, labels)
+        _surprise(
+            expectation, clash, (total + np.log(rough[number]) + USUAL_ANSWERS) / (count - 1), data, labels, numbers
+        )
         for number, (expectation, clash) in judged.items()
     ]
     return sorted(found, key=lambda each: (-each.surprise, each.choice))
@@ -149,6 +156,7 @@ def _fit_without(posterior: Posterior, number: int, seed: int) -> Posterior:
         correlated=spec.correlated,
         inducing=spec.inducing,
         known=None if spec.known is None else spec.known.function,
+        threshold=spec.threshold,
     )
     return model.fit_silently(posterior.data.without(number), seed)
 
@@ -180,7 +188,12 @@ def _log_mean(log_likelihood: Array) -> Array:
 
 
 def _surprise(
-    expectation: Expectation, clash: _Clash, usual: float, data: ChoiceData, labels: Sequence[str] | None
+    expectation: Expectation,
+    clash: _Clash,
+    usual: float,
+    data: ChoiceData,
+    labels: Sequence[str] | None,
+    answers: Sequence[int],
 ) -> Surprise:
     """``usual`` is the mean of minus the log of the rarity over the person's other answers."""
     shown = data.choices[expectation.choice].shown
@@ -190,9 +203,10 @@ def _surprise(
     surprise = float(-np.log(rarity) / usual)
     name = labels[option] if labels is not None else f"option {position + 1} of {len(shown)}"
     like = "agrees with your others" if rarity > 0.5 else "is not the likeliest, but within what your others let expect"
-    sentence = f"Answer {expectation.choice + 1} {like}."
+    number, against = answers[expectation.choice], None if clash.against is None else answers[clash.against]
+    sentence = f"Answer {number + 1} {like}."
     if surprise >= NOTEWORTHY:
-        sentence = _sentence(expectation.choice, name, bool(kept[position]), float(inclusion[position]), clash.against)
+        sentence = _sentence(number, name, bool(kept[position]), float(inclusion[position]), against)
     return Surprise(
         choice=expectation.choice,
         surprise=surprise,

@@ -117,7 +117,12 @@ class LatentDraws:
     @property
     def latent_dim(self) -> int:
         """The number of latent dimensions, those of known objectives included."""
-        return self.hidden_dim + (0 if self.known is None else self.known.count)
+        return self.hidden_dim + self.known_dim
+
+    @property
+    def known_dim(self) -> int:
+        """The number of known objectives, whose dimensions are the last."""
+        return 0 if self.known is None else self.known.count
 
     @property
     def hidden_dim(self) -> int:

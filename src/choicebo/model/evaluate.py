@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from choicebo.choices import Choice, ChoiceData
 from choicebo.model import native
 from choicebo.model.choice_table import MAX_SET
+from choicebo.model.likelihood import THRESHOLD
 from choicebo.model.native import LANES
 
 Array = NDArray[np.float64]
 Singles = NDArray[Any]
 """In single precision."""
 
-KINDS = {"choice": 0, "batch_preference": 1}
+KINDS = {"choice": 0, "batch_preference": 1, "pseudo_rational": 2, "noticeable_difference": 3}
 _STEP = 0.02
 """Half the distance over which the Hessian is the difference of two gradients, in units of the noise."""
 _FINE = 10
@@ -87,6 +88,8 @@ class Likelihood:
     place: NDArray[np.int64]
     """(answers,): which of the choices here each choice of the data is."""
     kind: str
+    threshold: float = THRESHOLD
+    """Of a noticeable difference."""
     people: People | None = None
     """Who answered, where that makes a difference."""
     inducing: NDArray[np.int64] | None = None
@@ -94,7 +97,15 @@ class Likelihood:
     ``None`` where every option has a value of its own (square factors)."""
 
     @classmethod
-    def of(cls, data: ChoiceData, kind: str = "choice", lapse: float = 0.0, *, by_person: bool = False) -> Likelihood:
+    def of(
+        cls,
+        data: ChoiceData,
+        kind: str = "choice",
+        lapse: float = 0.0,
+        *,
+        threshold: float = THRESHOLD,
+        by_person: bool = False,
+    ) -> Likelihood:
         """The likelihood of ``data``; ``by_person`` where each rater has latent values of their own.
 
         >>> import choicebo as cb
@@ -121,7 +132,7 @@ class Likelihood:
             np.full(len(sizes), lapse, dtype=np.float32),
         )
         people = People(names, of_row) if by_person else None
-        return cls(np.asarray(data.X[rows]), rows, ragged, place, kind, people)
+        return cls(np.asarray(data.X[rows]), rows, ragged, place, kind, threshold, people)
 
     @property
     def options(self) -> int:
@@ -315,7 +326,9 @@ class Likelihood:
 
     def _evaluate(self, latent: Singles, ragged: Ragged, nodes: int) -> tuple[Singles, Singles]:
         kind = KINDS[self.kind]
-        points, weights = _rule(nodes if kind == 0 else 2 * nodes, kind == 1)
+        points, weights = _rule(nodes if kind == 0 else 2 * nodes, kind != 0)
+        if self.kind == "noticeable_difference":
+            points = np.array([self.threshold], dtype=np.float32)  # all that it needs: nothing is integrated
         values = np.empty((self.choices, LANES), dtype=np.float32)
         gradient = np.empty_like(latent)
         native.log_likelihoods(kind, latent, *ragged, points, weights, values, gradient)

@@ -23,7 +23,7 @@ from choicebo.model.engines.whitening import FeatureWhitened, Whitener
 from choicebo.model.evaluate import Likelihood
 from choicebo.model.features import representatives
 from choicebo.model.known import Known, KnownFunction
-from choicebo.model.likelihood import check_likelihood_settings, is_number
+from choicebo.model.likelihood import THRESHOLD, check_likelihood_settings, is_number
 from choicebo.model.own_parts import own_parts
 from choicebo.model.people import (
     AT_RANDOM,
@@ -58,7 +58,9 @@ class ChoiceGP:
     engine: str | Engine = "hmc"
     """``"hmc"``, ``"ess"``, ``"vi"``, ``"laplace"``, or an engine object with settings of its own."""
     likelihood: str = "choice"
-    """``"choice"`` (Theorem 1) or ``"batch_preference"`` (one winner, one latent dimension, shared noise)."""
+    """What is kept: ``"choice"`` (Theorem 1), what no other option beats; ``"pseudo_rational"``, what is best in at least one
+    latent dimension; ``"batch_preference"``, one winner in one latent dimension; ``"noticeable_difference"``, one winner in one
+    latent dimension, or both of two options that do not differ noticeably."""
     lapse: float = 0.01
     """Probability that an answer is a slip: any non-empty subset."""
     nugget: float = 0.01
@@ -75,6 +77,8 @@ class ChoiceGP:
     known: KnownFunction | None = None
     """Objectives that need not be learned: a function that gives their values (n, k), the larger the better, at points (n, d)
     of the unit cube, such as ``space.known``. How much each of them counts is learned."""
+    threshold: float = THRESHOLD
+    """With ``likelihood="noticeable_difference"``: the least difference that is noticed, in units of the noise."""
 
     def __post_init__(self) -> None:
         if self.known is not None and not callable(self.known):
@@ -110,7 +114,7 @@ class ChoiceGP:
                 "for one model each, fit data.of_rater(name)"
             )
         least_objectives = self.latent_dim + (self.known is not None)
-        check_likelihood_settings((), least_objectives, 1.0, self.likelihood, self.lapse)
+        check_likelihood_settings((), least_objectives, 1.0, self.likelihood, self.lapse, self.threshold)
 
     @property
     def spec(self) -> ModelSpec:
@@ -124,6 +128,7 @@ class ChoiceGP:
             self.prior,
             self.correlated,
             inducing,
+            threshold=float(self.threshold),
         )
 
     def fit(
@@ -267,7 +272,7 @@ class ChoiceGP:
     def _likelihood(self, data: ChoiceData, of_people: bool) -> Likelihood:
         """The likelihood, with the inducing options that it needs."""
         spec = self.spec
-        likelihood = Likelihood.of(data, self.likelihood, spec.lapse, by_person=of_people)
+        likelihood = Likelihood.of(data, self.likelihood, spec.lapse, threshold=spec.threshold, by_person=of_people)
         lengthscales = np.exp(spec.prior.centre(likelihood.X.shape[1], 1).log_lengthscale)
         if likelihood.people is None:
             return likelihood.represented_by(representatives(spec.inducing, likelihood.X, spec.kernel, lengthscales))

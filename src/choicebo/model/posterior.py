@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from choicebo import pareto
 from choicebo._runtime import one_blas_thread
 from choicebo.choices import ChoiceData
 from choicebo.errors import InvalidInputError
 from choicebo.formatting import as_given, counted
-from choicebo.model.choice_table import MAX_SET, choice_table, subset_of_code
+from choicebo.model.choice_table import MAX_SET, best_table, choice_table, noticeable_table, subset_of_code
 from choicebo.model.covariance import Hyperparameters, mixing
 from choicebo.model.diagnostics import Diagnostics
 from choicebo.model.draws import LatentDraws, OwnValues, evenly, memberships
@@ -203,6 +202,18 @@ class Posterior:
         with one_blas_thread():
             return agreement_of(self)
 
+    def by_person(self) -> list[tuple[list[int], Posterior]]:
+        """The numbers of each person's choices, and the posterior that these are judged by."""
+        if self.people is None:
+            return [(list(range(self.data.n_choices)), self)]
+        raters = [choice.rater for choice in self.data.choices]
+        found = []
+        for place, name in enumerate(self.people.names):
+            if place not in self._persons:
+                self._persons[place] = self._person(place)
+            found.append(([k for k, rater in enumerate(raters) if rater == name], self._persons[place]))
+        return found
+
     @functools.cached_property
     def _persons(self) -> dict[int, Posterior]:
         return {}
@@ -331,6 +342,7 @@ class Posterior:
     def nbytes(self) -> int:
         """Bytes of memory, about, once something was asked of it: its draws twice, and the factors of its options."""
         own = 0 if self.own is None else self.own.mean.nbytes + self.own.spread.nbytes
+        own += 0 if self.people is None else self.people.whitened.nbytes
         return int(2 * self.whitened.nbytes + 8 * self.latent_dim * self.whitened.shape[3] ** 2 + own)
 
     def sketch(self, draws: int, options: int) -> Posterior:
@@ -350,6 +362,8 @@ class Posterior:
             >>> posterior.sketch(draws=16, options=4)
             Posterior(latent_dim=2, 8 choices among 4 options, 16 draws, engine='laplace')
         """
+        if self.people is not None:
+            return self._sketch_of_people(draws)
         few = self.draws.thinned(draws)
         with one_blas_thread():
             if self.inducing is not None:
@@ -366,6 +380,23 @@ class Posterior:
             log_likelihood=likelihood[None],
             inducing=None,
             own=None,
+        )
+
+    def _sketch_of_people(self, draws: int) -> Posterior:
+        """The same of several people: fewer draws, and all options, for each of them is another's best."""
+        if self.people is None:
+            raise ValueError("there are no people")
+        chains, each = self.whitened.shape[:2]
+        rows = evenly(chains * each, min(draws, chains * each))
+
+        def thinned(values: Array) -> Array:
+            return np.asarray(values.reshape(chains * each, *values.shape[2:])[rows][None])
+
+        return dataclasses.replace(
+            self,
+            whitened=thinned(self.whitened),
+            log_likelihood=thinned(self.log_likelihood),
+            people=self.people._replace(whitened=thinned(self.people.whitened)),
         )
 
     def latent(self, X: ArrayLike, *, rater: str | None = None) -> LatentSummary:
@@ -430,7 +461,8 @@ class Posterior:
 
         Args:
             X_set: The options of the set, (k, d), at most 12.
-            normalised: Theorem 1 does not sum to one over the subsets. True: divide by the sum; False: the raw values.
+            normalised: Theorem 1 does not sum to one over the subsets. True: divide by the sum; False: the raw
+                values. The other likelihoods do.
             seed: The same seed gives the same values.
             rater: One of several people; None: what all of them share.
 
@@ -449,7 +481,7 @@ class Posterior:
             return self.of(rater).choice_probabilities(X_set, normalised=normalised, seed=seed)
         points = self._points(X_set)
         _require_set(points)
-        table = choice_table(self.draws.at(points, as_generator(seed))).mean(0)
+        table = self.choice_table(self.draws.at(points, as_generator(seed))).mean(0)
         if as_flag(normalised, "normalised"):
             table = table / table.sum()
         order = np.argsort(-table, kind="stable")
@@ -486,7 +518,8 @@ class Posterior:
         """Predict what the person keeps of each of many sets of one size.
 
         With ``rule="pareto"`` it is the subset that is most probably the Pareto set of the latent functions, which is what the
-        person would keep without noise. With ``"likelihood"`` it is the most probable answer, noise included; with ``"mean"`` the
+        person would keep without noise; with ``likelihood="pseudo_rational"``, what is best in at least one of them. With
+        ``"likelihood"`` it is the most probable answer, noise included; with ``"mean"`` the
         Pareto set of the posterior mean. The first is the default because it is the most accurate of the three with few choices
         (``choicebo reproduce toy | dimension | real`` print all). The mean is level with it with many choices; with few choices
         and too many dimensions it is far worse, because the draws then disagree on what a dimension is.
@@ -526,17 +559,50 @@ class Posterior:
             points, position = np.unique(sets.reshape(-1, sets.shape[2]), axis=0, return_inverse=True)
             means = [self.draws.moments(chunk)[0].mean(0) for chunk in _chunks(points, _CHUNK)]
             flat = np.concatenate(means)[position.reshape(-1)]
-            kept = [pareto.non_dominated(values) for values in flat.reshape(len(sets), size, -1)]
+            kept = self._kept_without_noise(flat.reshape(len(sets), size, -1))
             return [tuple(int(i) for i in np.flatnonzero(mask)) for mask in kept]
         codes = []
         rng = as_generator(seed)
         for points in sets:
             latent = self.draws.at(points, rng)
             if rule == "likelihood":
-                codes.append(int(choice_table(latent).mean(0).argmax()) + 1)
+                codes.append(int(self.choice_table(latent).mean(0).argmax()) + 1)
             else:
-                codes.append(_most_frequent_pareto_set(latent))
+                codes.append(self._most_frequent(latent))
         return [subset_of_code(code, size) for code in codes]
+
+    def choice_table(self, latent: Array) -> Array:
+        """Probability of each kept set under the likelihood, ``(draws, options, n_e) -> (draws, 2^options - 1)``.
+
+        Column ``code - 1`` holds the kept set with the bits of ``code``. Those of Theorem 1 need not sum to one.
+        """
+        if self.likelihood == "choice":
+            return choice_table(latent)
+        if self.likelihood == "noticeable_difference":
+            return noticeable_table(latent, self.spec.threshold)
+        return best_table(latent)
+
+    def _kept_without_noise(self, latent: Array) -> NDArray[np.bool_]:
+        """(draws, options): what would be kept of ``latent: (draws, options, n_e)``."""
+        if self.likelihood == "pseudo_rational":
+            return np.asarray((latent == latent.max(1, keepdims=True)).any(2))
+        return memberships(latent)
+
+    def _most_frequent(self, latent: Array) -> int:
+        """The code of the subset that is kept without noise in most draws of ``latent: (draws, k, n_e)``.
+
+        Ties go to the likelier answer.
+        """
+        size = latent.shape[1]
+        if size > MAX_SET:
+            raise InvalidInputError(
+                f"a set of {size} options has 2^{size} subsets; at most {MAX_SET} options are taken"
+            )
+        counts = np.bincount(self._kept_without_noise(latent) @ (1 << np.arange(size)), minlength=2**size)
+        tied = np.flatnonzero(counts == counts.max())
+        if len(tied) == 1:
+            return int(tied[0])
+        return int(tied[self.choice_table(latent).mean(0)[tied - 1].argmax()])
 
     def pareto_probability(self, X: ArrayLike, *, draws: int = 400, seed: int = 0, rater: str | None = None) -> Array:
         """Compute the probability that each option is beaten by none of the others.
@@ -656,17 +722,21 @@ class Posterior:
             2
         """
         if self.people is None:
-            likelihood = Likelihood.of(self.data, self.likelihood, self.spec.lapse).represented_by(self.inducing)
+            likelihood = self._plain_likelihood().represented_by(self.inducing)
             return likelihood, self.hyper, self.whitened
         people = self.people
-        likelihood = Likelihood.of(self.data, self.likelihood, self.spec.lapse, by_person=True)
+        likelihood = self._plain_likelihood(by_person=True)
         rows = first_rows(likelihood.X, self.options[people.inducing])
         likelihood = likelihood.represented_by(rows, people.personal)
         return likelihood.lapsing(people.lapses), people.hyper, people.whitened
 
+    def _plain_likelihood(self, by_person: bool = False) -> Likelihood:
+        spec = self.spec
+        return Likelihood.of(self.data, self.likelihood, spec.lapse, threshold=spec.threshold, by_person=by_person)
+
     def _loo_of_person(self) -> Loo:
         """By importance weights alone: what others said stays, so there is no fit without one answer at hand."""
-        likelihood = Likelihood.of(self.data, self.likelihood, self.spec.lapse)
+        likelihood = self._plain_likelihood()
         latent = self.sample(likelihood.X, draws=self.draws.count)
         order = np.arange(self.draws.count).reshape(self.whitened.shape[1::-1]).T.reshape(-1)
         scores = likelihood.normalised_values(np.swapaxes(latent, 1, 2)[order])[:, likelihood.place]
@@ -757,21 +827,6 @@ def numeric(given: ArrayLike, name: str, shape: str) -> Array:
 def _require_set(points: Array) -> None:
     if len(points) < 2:
         raise InvalidInputError("a choice needs at least two options to choose from, got one")
-
-
-def _most_frequent_pareto_set(latent: Array) -> int:
-    """The code of the subset that is the Pareto set of most draws of ``latent: (draws, k, n_e)``.
-
-    Ties go to the likelier answer.
-    """
-    size = latent.shape[1]
-    if size > MAX_SET:
-        raise InvalidInputError(f"a set of {size} options has 2^{size} subsets; at most {MAX_SET} options are taken")
-    counts = np.bincount(memberships(latent) @ (1 << np.arange(size)), minlength=2**size)
-    tied = np.flatnonzero(counts == counts.max())
-    if len(tied) == 1:
-        return int(tied[0])
-    return int(tied[choice_table(latent).mean(0)[tied - 1].argmax()])
 
 
 def _chunks(points: Array, size: int) -> Iterator[Array]:

@@ -144,6 +144,9 @@ class ChoiceOptimizer:
         correlated: bool = False,
         allow_repeats: bool = False,
         least_difference: float = LEAST_DIFFERENCE,
+        answer: str = "subset",
+        likelihood: str = "choice",
+        threshold: float = 1.0,
         executor: Executor | None = None,
         **unknown: Any,
     ) -> None:
@@ -266,17 +269,27 @@ class ChoiceOptimizer:
             self._computations.look_ahead(self.situation)
         return question
 
-    def tell(self, question: Question | int, kept: Sequence[int]) -> None:
-        """Answer a question with the positions of the options that no other one beats.
-
-        An empty list means "none of these": with a baseline, that it beats all of them; without one, it is a skip.
+    def tell(
+        self,
+        question: Question | int,
+        kept: Sequence[int] | None = None,
+        *,
+        best: int | None = None,
+        worst: int | None = None,
+        ranking: Sequence[Any] | None = None,
+    ) -> None:
+        """Answer a question in any of these ways, whichever it asks for.
 
         Args:
             question: The question, or its id.
-            kept: Positions in ``question.options``, from 0.
+            kept: Positions in ``question.options``, from 0, of those that no other one beats. An empty list means "none of
+                these": with a baseline, that it beats all of them; without one, it is a skip.
+            best: The position of the best one instead.
+            worst: Beside ``best``, the position of the worst one.
+            ranking: Positions instead, best first, all or the first few; a list in the place of a position is a tie.
 
         Raises:
-            InvalidInputError: A position is not there, or ``kept`` is None.
+            InvalidInputError: A position is not there, or nothing is answered.
             AlreadyAnsweredError: The question is answered already; `undo` takes an answer back.
 
         Examples:
@@ -284,9 +297,9 @@ class ChoiceOptimizer:
             >>> optimizer.n_answers
             3
         """
-        if kept is None:
-            raise InvalidInputError("kept is None: give a list of positions, or use skip()")
-        self._answer(question, kept)
+        if kept is None and best is None and ranking is None:
+            raise InvalidInputError("kept is None: give a list of positions, best or ranking, or use skip()")
+        self._answer(question, kept, best=best, worst=worst, ranking=ranking)
 
     def skip(self, question: Question | int) -> None:
         """Leave a question unanswered.
@@ -304,15 +317,15 @@ class ChoiceOptimizer:
         """
         self._answer(question, None)
 
-    def _answer(self, question: Question | int, kept: Sequence[int] | None) -> None:
+    def _answer(self, question: Question | int, kept: Sequence[int] | None, **said: Any) -> None:
         before = rules.asked(self._state, question).top
         if before is not None:
             done, number = "skipped" if before.kind == "skip" else "answered", rules.asked_id(self._state, question)
             raise AlreadyAnsweredError(
                 f"question {number} is {done} already; undo() takes an answer back", number, before.kept
             )
-        empty_is_skip = self.settings.baseline is None
-        self._state.apply(rules.answer(self._state, question, kept, at=None, empty_is_skip=empty_is_skip))
+        how: dict[str, Any] = {"empty_is_skip": self.settings.baseline is None, "likelihood": self.settings.likelihood}
+        self._state.apply(rules.answer(self._state, question, kept, at=None, **how, **said))
 
     def undo(self, n: int = 1) -> int:
         """Take back the latest answers, skips and additions; a question so reopened can be answered again.
@@ -344,12 +357,23 @@ class ChoiceOptimizer:
                 self._state.apply(event)
         return n
 
-    def add(self, shown: Sequence[Any], kept: Sequence[int]) -> None:
-        """Add a choice that was made elsewhere. Pairs, the best of several and subsets of any size will do.
+    def add(
+        self,
+        shown: Sequence[Any],
+        kept: Sequence[int] | None = None,
+        *,
+        best: int | None = None,
+        worst: int | None = None,
+        ranking: Sequence[Any] | None = None,
+    ) -> None:
+        """Add an answer that was given elsewhere. Pairs, the best of several and subsets of any size will do.
 
         Args:
             shown: The options.
-            kept: Positions in ``shown``, from 0.
+            kept: Positions in ``shown``, from 0; the rest as in `tell`.
+            best: The position of the best one instead.
+            worst: Beside ``best``, the position of the worst one.
+            ranking: Positions instead, best first.
 
         Raises:
             InvalidInputError: An option or a position cannot be used.
@@ -359,8 +383,8 @@ class ChoiceOptimizer:
             >>> optimizer.n_answers
             3
         """
-        choice = rules.choice_made_elsewhere(self.space, shown, kept)
-        for event in rules.add(self._state, [choice], OWNER, None):
+        added = rules.answer_made_elsewhere(self.space, shown, kept, best=best, worst=worst, ranking=ranking)
+        for event in rules.add(self._state, [added], OWNER, None, self.settings.likelihood):
             self._state.apply(event)
 
     # ---- what is known

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from choicebo.choices.marks import ANSWERS, ONE_OBJECTIVE
 from choicebo.errors import InvalidInputError
 from choicebo.formatting import as_given
 from choicebo.pareto import MAX_OBJECTIVES
@@ -71,10 +72,23 @@ class Settings:
     """Two options of one question differ by at least this fraction of some parameter's range, so that a person can tell them
     apart; any two categories do. Where too few options are left, they may differ less. 0: they need only be different."""
 
+    answer: str = "subset"
+    """How a question is answered: "subset" (all that no other one beats), "best" (one), "best-worst" (the best and the worst),
+    "ranking" (in order, all or the first few) or "pair" (one of two, or both if the person cannot decide). A pair shows two
+    options, one of them new; with ``query_size=2``, as many as ``new_per_query`` says."""
+    likelihood: str = "choice"
+    """What an answer says about the hidden objectives, as in :class:`~choicebo.ChoiceGP`. With a likelihood of one objective,
+    ``latent_dim="auto"`` is 1."""
+    threshold: float = 1.0
+    """With ``likelihood="noticeable_difference"``: the least difference that is noticed, in units of the noise."""
+
     def __post_init__(self) -> None:
         from choicebo.acquisition.propose import COMPANIONS as rules
-        from choicebo.model.gp import ChoiceGP
+        from choicebo.model.dimension import FIRST_DIM
 
+        if not isinstance(self.answer, str) or self.answer not in ANSWERS:
+            raise InvalidInputError(f"answer is {as_given(self.answer)}; give one of {', '.join(map(repr, ANSWERS))}")
+        self._take_defaults_of_answer()
         automatic = isinstance(self.latent_dim, str) and self.latent_dim == "auto"
         if not automatic and (_not_count(self.latent_dim, 0) or self.latent_dim > MAX_OBJECTIVES):  # type: ignore[operator]
             raise InvalidInputError(
@@ -110,7 +124,29 @@ class Settings:
             raise InvalidInputError(
                 f"least_difference is {as_given(least)}; give a fraction of a parameter's range from 0 to 0.5"
             )
-        ChoiceGP(kernel=self.kernel, engine=self.engine, lapse=self.lapse, correlated=self.correlated)
+        self._model(FIRST_DIM if automatic else max(int(self.latent_dim), 1), self.engine)
+
+    def _take_defaults_of_answer(self) -> None:
+        """Let defaults that do not fit the way of answering be others; what was given and does not fit is refused."""
+        if self.answer == "pair":
+            if self.query_size not in (2, Settings.query_size):
+                raise InvalidInputError(
+                    f"query_size is {as_given(self.query_size)}, but a pair shows 2 options; leave it out, or ask otherwise"
+                )
+            if self.query_size == Settings.query_size:
+                object.__setattr__(self, "query_size", 2)
+                if self.new_per_query == NEW_PER_QUERY:
+                    object.__setattr__(self, "new_per_query", 1)
+        if self.answer == "best-worst" and self.query_size == 2:
+            raise InvalidInputError("query_size is 2; the best and the worst are asked of at least 3 options")
+        likelihood = self.likelihood if isinstance(self.likelihood, str) else ""
+        if likelihood in ONE_OBJECTIVE and self.latent_dim == "auto":
+            object.__setattr__(self, "latent_dim", 1)
+        if likelihood == "batch_preference" and self.answer in ("subset", "pair"):
+            raise InvalidInputError(
+                f"likelihood is 'batch_preference', which learns from one winner, but answer is {self.answer!r}, which may keep "
+                "several; give answer='best', 'best-worst' or 'ranking'"
+            )
 
     @property
     def acquisitions(self) -> tuple[str, ...]:
@@ -143,11 +179,22 @@ class Settings:
     def model(self, latent_dim: int, known: KnownObjectives | None = None) -> ChoiceGP:
         """The model with so many hidden objectives, beside those that are known."""
         from choicebo.model.engines import question_engine
-        from choicebo.model.gp import ChoiceGP
 
         engine = question_engine(self.engine) if isinstance(self.engine, str) else self.engine
+        return self._model(latent_dim, engine, known)
+
+    def _model(self, latent_dim: int, engine: str | Engine, known: KnownObjectives | None = None) -> ChoiceGP:
+        from choicebo.model.gp import ChoiceGP
+
         return ChoiceGP(
-            latent_dim, kernel=self.kernel, engine=engine, lapse=self.lapse, correlated=self.correlated, known=known
+            latent_dim,
+            kernel=self.kernel,
+            engine=engine,
+            likelihood=self.likelihood,
+            lapse=self.lapse,
+            correlated=self.correlated,
+            known=known,
+            threshold=self.threshold,
         )
 
     def checked(self, space: Searchable) -> Settings:

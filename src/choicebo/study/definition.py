@@ -24,6 +24,7 @@ from pydantic import (
     model_validator,
 )
 
+from choicebo.choices.marks import QUESTIONS
 from choicebo.errors import ChoiceboError, InvalidInputError, SpaceError, StorageError, StudyError
 from choicebo.formatting import as_given
 from choicebo.space import Catalogue, Option, Space, from_dict
@@ -34,7 +35,7 @@ from choicebo.study.objective_names import ObjectiveName
 from choicebo.study.objective_names import from_record as names_from_record
 from choicebo.study.tables import StudyRow
 
-QUESTION = "Which of these would you keep?"
+QUESTION = QUESTIONS["subset"]
 ShowKind = Literal["bars", "svg", "image"]
 _ARGUMENTS = ("name", "space", "question", "show", "folder", "baseline", "raters")
 """Keyword arguments of ``Study.create`` that are no settings of the optimiser."""
@@ -125,10 +126,11 @@ class StudyDefinition(BaseModel):
     show: Show = Show()
     baseline: Option | None = None
     """The option that people have today, if any."""
-    raters_mode: Literal["together", "separate"] = Field(
+    raters_mode: Literal["together", "related", "separate"] = Field(
         default="together", validation_alias=AliasChoices("raters", "raters_mode")
     )
-    """How the answers of several raters are modelled."""
+    """How the answers of several raters are modelled: as those of one person; with a taste each, which is partly everybody's and
+    partly their own; or each alone."""
     settings: dict[str, Any] = Field(default_factory=dict, validate_default=True)
     """All settings of the optimiser, the baseline among them."""
     folder: Annotated[Path, PlainSerializer(str)] | None = None
@@ -240,6 +242,8 @@ class StudyDefinition(BaseModel):
                 beside = given.get("baseline")
                 among = given.get("settings", {}).get("baseline")
                 given = {**given, "baseline": among if beside is None else beside}
+                if given.get("question", QUESTION) == QUESTION:
+                    given["question"] = QUESTIONS.get(given.get("settings", {}).get("answer", "subset"), QUESTION)
             return build(given)
         except (TypeError, KeyError, AttributeError, OverflowError) as error:
             raise StudyError(f"The study cannot be made of this: {error}.") from None

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 _KIND = "posterior"
 _MOST = 12
 _ARRAYS = ("options", "whitened", "log_likelihood")
+_OF_PEOPLE = ("whitened", "inducing", "lapses")
 # What the model depends on besides the answers; the rest of the settings says how to ask.
 _MODEL_SETTINGS = ("latent_dim", "kernel", "engine", "lapse", "correlated", "seed", "baseline")
 
@@ -109,14 +110,19 @@ def to_bytes(posterior: Posterior) -> bytes:
             "spec": {**spec, "prior": list(posterior.spec.prior)},
             "likelihood": posterior.likelihood,
             "diagnostics": diagnostics,
+            "people": None if posterior.people is None else [posterior.people.names, posterior.people.personal],
         }
     )
     arrays = {name: np.asarray(getattr(posterior, name)) for name in _ARRAYS}
     hyper = {f"hyper_{name}": np.asarray(value) for name, value in posterior.hyper._asdict().items()}
-    if posterior.inducing is not None and posterior.own is not None:
+    if posterior.inducing is not None:
         arrays["inducing"] = posterior.inducing
+    if posterior.own is not None:
         arrays["log_likelihood"] = arrays["log_likelihood"].astype(np.float32)  # many answers; they were computed so
         arrays |= {f"own_{name}": value for name, value in posterior.own._asdict().items()}
+    if posterior.people is not None:
+        arrays |= {f"people_{name}": np.asarray(getattr(posterior.people, name)) for name in _OF_PEOPLE}
+        hyper |= {f"people_hyper_{name}": value for name, value in posterior.people.hyper._asdict().items()}
     if known is not None:
         arrays |= {"known_centre": known.centre, "known_width": known.width}
     buffer = io.BytesIO()
@@ -133,6 +139,7 @@ def from_bytes(content: bytes, known: KnownObjectives | None = None) -> Posterio
     from choicebo.model.engines.base import Limits, ModelSpec
     from choicebo.model.known import Known
     from choicebo.model.own_parts import OwnParts
+    from choicebo.model.people import PeopleDraws
     from choicebo.model.posterior import Posterior
 
     _check_sizes(content)
@@ -151,8 +158,19 @@ def from_bytes(content: bytes, known: KnownObjectives | None = None) -> Posterio
             **{name: arrays[name] for name in _ARRAYS},
         )
         if "inducing" in arrays:
+            found = dataclasses.replace(found, inducing=arrays["inducing"])
+        if "own_mean" in arrays:
             own = OwnParts(**{name: arrays[f"own_{name}"] for name in OwnParts._fields})
-            found = dataclasses.replace(found, inducing=arrays["inducing"], own=own)
+            found = dataclasses.replace(found, own=own)
+        if record["people"] is not None:
+            names, personal = record["people"]
+            people = PeopleDraws(
+                names=tuple(names),
+                hyper=Hyperparameters(**{name: arrays[f"people_hyper_{name}"] for name in Hyperparameters._fields}),
+                personal=personal,
+                **{name: arrays[f"people_{name}"] for name in _OF_PEOPLE},
+            )
+            found = dataclasses.replace(found, people=people)
     _check_shapes(found, 0 if known is None else len(known))
     return found
 
@@ -180,6 +198,25 @@ def _check_rows(rows: Any, shape: tuple[int, ...], limit: int) -> None:
         raise ValueError("rows are damaged")
 
 
+def _check_people(found: Posterior, options: int) -> None:
+    """Refuse draws of people that do not belong to the answers."""
+    people, latent_dim = found.people, found.spec.latent_dim
+    assert people is not None
+    names = tuple(dict.fromkeys(choice.rater for choice in found.data.choices))
+    shared, count = len(people.inducing), len(names)
+    _check_rows(people.inducing, (shared,), options)
+    whole = isinstance(people.personal, int) and 0 < people.personal <= shared
+    shape = (*found.whitened.shape[:3], shared + count * people.personal) if whole else ()
+    fits = (
+        people.whitened.shape == shape
+        and people.lapses.shape == (count,)
+        and people.hyper.personal.shape == (latent_dim,)
+    )
+    numeric = (people.whitened, people.lapses, *people.hyper)
+    if people.names != names or not fits or not all(np.isfinite(part).all() for part in numeric):
+        raise ValueError("the people are damaged")
+
+
 def _check_shapes(found: Posterior, known: int) -> None:
     """Refuse arrays that do not belong together, and numbers that are none."""
     latent_dim, inputs = found.spec.latent_dim, found.data.dim
@@ -197,10 +234,13 @@ def _check_shapes(found: Posterior, known: int) -> None:
     }
     if found.spec.known is not None:
         expected |= {name: (getattr(found.spec.known, name), (known,)) for name in ("centre", "width")}
-    if found.inducing is not None and found.own is not None:
+    if found.inducing is not None:
+        _check_rows(found.inducing, (size,), len(options))
+    if found.people is not None:
+        _check_people(found, len(options))
+    if found.own is not None:
         orders = (len(found.own.mean), latent_dim, len(options))
         expected |= {"own mean": (found.own.mean, orders), "own spread": (found.own.spread, orders)}
-        _check_rows(found.inducing, (size,), len(options))
         _check_rows(found.own.order, (chains * draws,), orders[0])
     for name, (array, shape) in expected.items():
         lacking = not array.size and name != "known" and latent_dim > 0

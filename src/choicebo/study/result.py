@@ -9,6 +9,7 @@ import dataclasses
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from choicebo.formatting import counted, explained_by
@@ -186,7 +187,7 @@ def _from_model(study: Study, rater: str | None, posterior: Posterior) -> StudyR
 
     numbered = numbering(posterior, study.space)
     return StudyResult(
-        answers=posterior.data.n_choices,
+        answers=_answers_in(study, rater, posterior.data.n_choices),
         latent_dim=posterior.latent_dim,
         points=_points(study, rater, posterior, numbered),
         diagnostics=posterior.diagnostics.problems,
@@ -195,6 +196,12 @@ def _from_model(study: Study, rater: str | None, posterior: Posterior) -> StudyR
         numbered=numbered,
         known=known_objectives(posterior, study.space),
     )
+
+
+def _answers_in(study: Study, rater: str | None, choices: int) -> int:
+    """How many answers the first so many choices are."""
+    ends = accumulate(act.n_choices for act in study.history(rater) if act.counts)
+    return sum(end <= choices for end in ends)
 
 
 def _points(study: Study, rater: str | None, posterior: Posterior, numbered: Numbering) -> tuple[Point, ...]:

@@ -153,8 +153,11 @@ def advise(study: Study, posterior: Posterior, questions: tuple[Question, ...], 
     candidates = space.sobol(int(min(_CANDIDATES, space.size)), seed=0)
     asked = next((space.encode(question.options) for question in questions if question.is_open), None)
     # Too few answers are advised to go on in any case.
-    before = study.earlier_posteriors(rater, count=LOOKS - 1) if posterior.data.n_choices >= MIN_ANSWERS else ()
-    return stop_advice(posterior, candidates, question=asked, before=before)
+    answers = study.count_answers(rater)
+    before = study.earlier_posteriors(rater, count=LOOKS - 1) if answers >= MIN_ANSWERS else ()
+    # Where tastes are related, the last answers may all have been somebody else's.
+    before = tuple(each for each in before if each.data.n_choices < posterior.data.n_choices)
+    return stop_advice(posterior, candidates, question=asked, before=before, answers=answers)
 
 
 def _objectives(study: Study, posterior: Posterior) -> tuple[Objective, ...]:
@@ -165,21 +168,26 @@ def _objectives(study: Study, posterior: Posterior) -> tuple[Objective, ...]:
 
 
 def _surprising(posterior: Posterior, answers: list[Answer]) -> tuple[Surprise, ...]:
-    """The answers worth a second look; ``answers`` are those of the model, in its order."""
+    """The answers worth a second look; ``answers`` are those of the model, in its order. Each is named once."""
     from choicebo.insight import surprises
 
-    return tuple(
-        Surprise(
-            answers[found.choice],
-            found.probability,
-            found.expected,
-            found.position,
-            found.sentence,
-            None if found.against is None else answers[found.against],
-        )
-        for found in surprises(posterior)
-        if found.noteworthy
-    )
+    # Of each choice of the model: which answer it belongs to, and the positions of its options in that answer.
+    of_choice = [(number, among) for number, act in enumerate(answers) for among in act.shown_in_choices]
+    numbers = [number for number, _ in of_choice]
+    found: dict[int, Surprise] = {}
+    for each in surprises(posterior, answers=numbers):
+        number, among = of_choice[each.choice]
+        against = None if each.against is None else numbers[each.against]
+        if each.noteworthy and number not in found:
+            found[number] = Surprise(
+                answers[number],
+                each.probability,
+                tuple(among[at] for at in each.expected),
+                among[each.position],
+                each.sentence,
+                None if against in (None, number) else answers[against],
+            )
+    return tuple(found.values())
 
 
 def _shown(past: tuple[Answer, ...], questions: tuple[Question, ...]) -> list[list[Option]]:

@@ -21,7 +21,7 @@ from choicebo.space.values import as_count, as_flag
 from choicebo.study import definition, event_store, objective_names, raters, schema, study_json, transfer, wishes
 from choicebo.study.asking import Asking
 from choicebo.study.checksum import Chain
-from choicebo.study.definition import QUESTION, Show, StudyDefinition
+from choicebo.study.definition import Show, StudyDefinition
 from choicebo.study.event_store import EventStore, now
 from choicebo.study.posterior_store import PosteriorStore
 from choicebo.study.records import Rater, Standing, StudyInfo
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from choicebo.interop.notebook import ChoiceWidget
     from choicebo.model.engines.base import ProgressCallback
     from choicebo.model.posterior import Posterior
-    from choicebo.optimizer import ChoiceOptimizer, ParetoOption, ParetoOptions
+    from choicebo.optimizer import ChoiceOptimizer, ParetoOption, ParetoOptions, Situation
     from choicebo.study.objective_names import ObjectiveName
     from choicebo.study.result import StudyResult
 
@@ -89,7 +89,7 @@ class Study:
         name: str,
         space: Space | Catalogue,
         *,
-        question: str = QUESTION,
+        question: str | None = None,
         show: Show | None = None,
         folder: str | Path | None = None,
         baseline: Option | None = None,
@@ -107,9 +107,10 @@ class Study:
             show: How options are shown: labels, pictures, a drawing.
             folder: Where the images of the options are.
             baseline: The option that people have today: "none of these" then means that it beats all that are shown.
-            raters: How the answers of several people are modelled: ``"together"`` as those of one, or ``"separate"``.
+            raters: How the answers of several people are modelled: ``"together"`` as those of one,
+                ``"related"`` with a taste each that is partly everybody's, or ``"separate"``.
             executor: Where to compute; any ``concurrent.futures.Executor``.
-            **settings: Keyword arguments of `ChoiceOptimizer`.
+            **settings: Keyword arguments of `ChoiceOptimizer`, such as ``answer="ranking"``.
 
         Returns:
             The study, open.
@@ -403,6 +404,11 @@ class Study:
     def raters_mode(self) -> str:
         """``"together"`` or ``"separate"``: how the answers of several raters are modelled."""
         return self._what.raters_mode
+
+    @property
+    def answer(self) -> str:
+        """How questions are answered: ``"subset"``, ``"best"``, ``"best-worst"``, ``"ranking"`` or ``"pair"``."""
+        return str(self._what.settings.get("answer", "subset"))
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -821,29 +827,35 @@ class Study:
     def tell(
         self,
         question: Question | int,
-        kept: Iterable[int],
+        kept: Iterable[int] | None = None,
         *,
+        best: int | None = None,
+        worst: int | None = None,
+        ranking: Iterable[Any] | None = None,
         rater: str | None = None,
         seconds: float | None = None,
         correction: bool = False,
     ) -> Answer:
-        """Store an answer: the positions of the options that no other one beats.
+        """Store an answer. The same again changes nothing; another one is refused unless it is a ``correction``.
 
-        An empty list means "none of these": with a baseline, that it beats them all; without one it is a skip. The same answer
-        again changes nothing.
+        Whichever way a study asks, each question may be answered in any of these ways.
 
         Args:
-            question: The question, or its id.
-            kept: Positions in ``question.options``, from 0.
-            rater: Whose answer it is; None: that of whoever was asked.
-            seconds: How long the person took.
-            correction: Whether it replaces an answer that is stored.
+            question: What is answered.
+            kept: The positions in ``question.options`` of those that no other one beats. An empty list means "none of these":
+                with a baseline, that it beats them all; without one it is a skip.
+            best: The position of the best one instead.
+            worst: Beside ``best``, the position of the worst one.
+            ranking: Positions instead, best first, all or the first few; a list in the place of a position is a tie.
+            rater: Who answers; None: whoever was asked.
+            seconds: How long it took.
+            correction: Whether it replaces the answer that is there.
 
         Returns:
             The answer as it is stored.
 
         Raises:
-            StudyError: A position is not there, or ``kept`` is None.
+            StudyError: A position is not there, or nothing is answered.
             AlreadyAnsweredError: Another answer is stored, and this is no correction.
             StudyArchivedError: The study is archived.
 
@@ -852,10 +864,11 @@ class Study:
             >>> answer.kept
             (1,)
         """
-        if kept is None:
-            raise StudyError("kept is None: give a list of positions, or use skip().")
+        if kept is None and best is None and ranking is None:
+            raise StudyError("kept is None: give a list of positions, best or ranking, or use skip().")
+        said = {"best": best, "worst": worst, "ranking": ranking}
         correction = as_flag(correction, "correction")
-        return self._act(question, kept, rater=rater, seconds=seconds, correction=correction)
+        return self._act(question, kept, rater=rater, seconds=seconds, correction=correction, **said)
 
     def skip(self, question: Question | int, *, rater: str | None = None) -> Answer:
         """Leave a question unanswered for good.
@@ -879,6 +892,7 @@ class Study:
 
     def _act(self, question: Question | int, kept: Iterable[int] | None, **how: Any) -> Answer:
         empty_is_skip = self._what.baseline is None
+        how["likelihood"] = self.settings.get("likelihood", "choice")
         with self._events.writing() as writer:
             event = rules.answer(writer.state, question, kept, at=now(), empty_is_skip=empty_is_skip, **how)
             repeated = event.position <= writer.state.position
@@ -975,11 +989,10 @@ class Study:
         ranking: Iterable[Any] | None = None,
         rater: str | None = None,
     ) -> Answer:
-        """Add an answer that was given elsewhere.
+        """Add an answer of any kind that was given elsewhere.
 
-        Several choices that one answer is read as are added together, and `undo` takes them back together. How a ranking, or
-        a best
-        and a worst option, is read is explained at `ChoiceData.from_rankings` and `ChoiceData.from_best_worst`.
+        How a ranking, or a best and a worst option, is read is explained at `ChoiceData.from_rankings` and
+        `ChoiceData.from_best_worst`.
 
         Args:
             shown: The options.
@@ -1002,19 +1015,20 @@ class Study:
             >>> study.add(loaves, kept=[0]).kept
             (0,)
         """
-        choices = rules.answer_made_elsewhere(self.space, shown, kept, best=best, worst=worst, ranking=ranking)
+        added = rules.answer_made_elsewhere(self.space, shown, kept, best=best, worst=worst, ranking=ranking)
         name = self._events.rater(rater)
         with self._events.writing() as writer:
-            events = rules.add(writer.state, choices, name, now())
-            writer.append(*events)
-            return writer.state.answer(events[0])
+            (event,) = rules.add(writer.state, [added], name, now(), self.settings.get("likelihood", "choice"))
+            writer.append(event)
+            return writer.state.answer(event)
 
     def _import(self, read: ReadChoices, rater: str | None, progress: Progress | None) -> int:
         """Store choices that were read from somewhere: all in one transaction, or none."""
         choices, total = transfer.added(transfer.checked(read)), len(read.choices)
         raters = self._raters_of(read) if rater is None and read.raters else repeat(self._events.rater(rater))
         with self._events.writing() as writer:
-            events = rules.additions(writer.state, choices, raters, now())
+            likelihood = self.settings.get("likelihood", "choice")
+            events = rules.additions(writer.state, choices, raters, now(), likelihood)
             return writer.extend(events, lambda count: progress and progress("storing", count / total))
 
     def widget(self, rater: str | None = None, *, patience: float | None = None) -> ChoiceWidget:
@@ -1236,13 +1250,13 @@ class Study:
         """
         from choicebo.optimizer import ChoiceOptimizer
 
-        name = self._share(rater)
-        with self._events.reading() as state:
-            situation = self._asking.situation(state, name)
+        situation, computations = self._learned(rater), self._asking.computations
         if as_flag(fit, "fit") and situation.data is not None:
-            situation = self._asking.computations.looked(situation, progress)
-            return ChoiceOptimizer.of(situation, self._asking.computations.posterior(situation, progress))
-        return ChoiceOptimizer.of(situation, self._asking.computations.known(situation))
+            situation = computations.looked(situation, progress)
+            posterior = computations.posterior(situation, progress)
+        else:
+            posterior = computations.known(situation)
+        return ChoiceOptimizer.of(situation, None if posterior is None else situation.of_person(posterior))
 
     @property
     def data(self) -> ChoiceData | None:
@@ -1290,12 +1304,11 @@ class Study:
             >>> [earlier.data.n_choices for earlier in study.earlier_posteriors(count=1)]
             [1]
         """
-        name, count = self._share(rater), as_count(count, "count")
-        with self._events.reading() as state:
-            situation = self._asking.situation(state, name)
+        count, situation = as_count(count, "count"), self._learned(rater)
         situation = self._asking.computations.looked(situation)
         lengths = range(situation.n_answers - 1, max(situation.n_answers - 1 - count, 0), -1)
-        return tuple(self._asking.computations.earlier(situation, answers) for answers in lengths)
+        found = (self._asking.computations.earlier(situation, answers) for answers in lengths)
+        return tuple(situation.of_person(each) for each in found)
 
     def has_posterior(self, rater: str | None = None) -> bool:
         """Say whether `posterior` would return at once.
@@ -1313,9 +1326,7 @@ class Study:
             >>> study.has_posterior()
             False
         """
-        name = self._share(rater)
-        with self._events.reading() as state:
-            situation = self._asking.situation(state, name)
+        situation = self._learned(rater)
         return situation.data is None or self._asking.computations.is_known(situation)
 
     def pareto_set(
@@ -1399,10 +1410,9 @@ class Study:
             >>> study.earlier_posterior() is None
             True
         """
-        name = self._share(rater)
-        with self._events.reading() as state:
-            situation = self._asking.situation(state, name)
-        return None if situation.data is None else self._asking.computations.known_earlier(situation)
+        situation = self._learned(rater)
+        found = None if situation.data is None else self._asking.computations.known_earlier(situation)
+        return None if found is None else situation.of_person(found)
 
     def result(self, rater: str | None = None) -> StudyResult:
         """Return everything that is known: the best options, what drives each hidden objective, whether to go on.
@@ -1814,6 +1824,14 @@ class Study:
     @property
     def _what(self) -> StudyDefinition:
         return self._events.what
+
+    def _learned(self, rater: str | None) -> Situation:
+        """What is known of everybody, or of one rater; where tastes are related, of that rater from everybody's answers."""
+        name = self._share(rater)
+        with self._events.reading() as state:
+            if name is None or self.raters_mode != "related":
+                return self._asking.situation(state, name)
+            return replace(self._asking.situation(state, None), person=name)
 
     def _share(self, rater: str | None) -> str | None:
         return None if rater is None else self._events.rater(rater)

@@ -36,7 +36,7 @@ import re
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
-from typing import Any, Required
+from typing import Any, Literal, Required
 
 import tomli_w
 from pydantic import ConfigDict, TypeAdapter
@@ -58,6 +58,9 @@ class StudySection(TypedDict, total=False):
     query_size: int
     new_per_query: int
     least_difference: float
+    answer: Literal["subset", "best", "best-worst", "ranking", "pair"]
+    likelihood: Literal["choice", "pseudo_rational", "batch_preference", "noticeable_difference"]
+    latent_dim: int | Literal["auto"]
 
 
 class CatalogueSection(TypedDict, total=False):
@@ -94,6 +97,8 @@ class StudyDocument(TypedDict, total=False):
 
 _AT_THE_TOP = ("constraints", "objectives")
 _SETTINGS = ("query_size", "new_per_query", "least_difference")
+_UNUSUAL = {"answer": "subset", "likelihood": "choice", "latent_dim": "auto"}
+"""Settings that a study file has where they are not these."""
 _SECTIONS = {"study": StudySection, "catalogue": CatalogueSection, "show": ShowSection}
 for _section in (StudyDocument, *_SECTIONS.values()):
     _section.__pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[attr-defined]
@@ -139,7 +144,7 @@ def loads(text: str, folder: str | Path = ".") -> StudyDefinition:
             "space": _space(document, Path(folder)),
             "show": _show(document.get("show", {}), Path(folder)),
             "baseline": document.get("baseline"),
-            "settings": {name: asked[name] for name in _SETTINGS if name in asked},
+            "settings": {name: asked[name] for name in (*_SETTINGS, *_UNUSUAL) if name in asked},
             "folder": Path(folder).absolute(),
         }
     )
@@ -169,6 +174,7 @@ def dumps(study: StudyDefinition) -> str:
     space = study.space
     # A study of an earlier version may lack a setting.
     settings = {name: study.settings[name] for name in _SETTINGS if name in study.settings}
+    settings |= {name: found for name, usual in _UNUSUAL.items() if (found := study.settings.get(name, usual)) != usual}
     document: dict[str, Any] = {"study": {"name": study.name, "question": study.question, **settings}}
     if isinstance(space, Catalogue):
         record = space.to_dict()

@@ -41,13 +41,41 @@ ENGINES = (
     ("vi", "variational, the quickest"),
     ("laplace", "Laplace approximation"),
 )
+WAYS = (
+    ("subset", "keep all that no other one beats"),
+    ("best", "choose the best one"),
+    ("best-worst", "choose the best and the worst"),
+    ("ranking", "put them in order"),
+    ("pair", "choose between two"),
+)
+LIKELIHOODS = (
+    ("choice", "kept unless another one is better in everything"),
+    ("pseudo_rational", "kept if it is the best in something"),
+    ("batch_preference", "one winner, one objective"),
+    ("noticeable_difference", "one objective, small differences not noticed"),
+)
 LONGEST_TEMPLATE = 64_000
 COLUMNS = ("kind", "name", "low", "high", "unit", "step", "scale", "values", "today")
 _BEGUN = ("name", "low", "high", "values")
 _MOST_PARAMETERS = 40
-SETTINGS = ("query_size", "new_per_query", "latent_dim", "acquisition", "engine", "raters", "seed")
-_TEXTS = ("acquisition", "engine", "raters")
-_MENTIONED = {**{name: name for name in SETTINGS}, "name of the study": "name", "The question": "question"}
+SETTINGS = (
+    "answer",
+    "query_size",
+    "new_per_query",
+    "latent_dim",
+    "likelihood",
+    "acquisition",
+    "engine",
+    "raters",
+    "seed",
+)
+_TEXTS = ("answer", "likelihood", "acquisition", "engine", "raters")
+_MENTIONED = {
+    **{name: name for name in SETTINGS if name != "answer"},
+    "name of the study": "name",
+    "The question": "question",
+    "answer is": "answer",
+}
 """The field that an error of the library is about, by the words in it."""
 
 

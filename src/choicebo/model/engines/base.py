@@ -14,6 +14,7 @@ from choicebo.errors import FitInterruptedError
 from choicebo.model.covariance import Hyperparameters, HyperPrior, Kernel
 from choicebo.model.evaluate import Likelihood
 from choicebo.model.known import Known
+from choicebo.model.likelihood import THRESHOLD
 
 Array = NDArray[np.float64]
 
@@ -35,6 +36,8 @@ class ModelSpec:
     """How the latent values of many options are represented; see :class:`~choicebo.model.gp.ChoiceGP`."""
     known: Known | None = None
     """Objectives that need not be learned, behind the ``latent_dim`` hidden ones."""
+    threshold: float = THRESHOLD
+    """Of a noticeable difference."""
 
     @property
     def known_count(self) -> int:

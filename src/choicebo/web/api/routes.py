@@ -133,8 +133,8 @@ async def question(request: Request, found: Sitting, wait: Wait = 0.0) -> Questi
 
 @router.post("/studies/{name}/questions/{number}/answer", summary="Answer")
 def answer(request: Request, found: Sitting, number: Number, given: AnswerIn) -> AnswerOut:
-    """Store which options were kept. The same again changes nothing; another answer is refused unless a correction."""
-    told = found.tell(number, given.kept, seconds=given.seconds, correction=given.correction)
+    """Store what was said. The same again changes nothing; another answer is refused unless a correction."""
+    told = found.tell(number, **given.said(), seconds=given.seconds, correction=given.correction)
     return AnswerOut.of(told)
 
 
@@ -161,7 +161,7 @@ def undo(
 @router.post("/studies/{name}/choices", summary="Add a choice made elsewhere", status_code=201)
 def add(found: Sitting, given: AdditionIn) -> AnswerOut:
     """Options are given as objects, or by key in a catalogue."""
-    return AnswerOut.of(found.study.add(given.shown, given.kept, rater=found.rater))
+    return AnswerOut.of(found.study.add(given.shown, **given.said(), rater=found.rater))
 
 
 @router.get("/studies/{name}/history", summary="Every answer")
@@ -307,6 +307,7 @@ def _detail(found: Seat) -> StudyDetail:
         question=study.question,
         created_at=study.created_at,
         answers=study.n_answers,
+        answer=study.answer,
         raters_mode=study.raters_mode,
         space=study.space.to_dict(),
         settings=study.settings,

@@ -31,7 +31,9 @@ from choicebo.web.study_form import (
     COLUMNS,
     ENGINES,
     KINDS,
+    LIKELIHOODS,
     SETTINGS,
+    WAYS,
     StudyForm,
     defined,
     lines,
@@ -58,7 +60,13 @@ _COLUMN_WORDS = {
     "but differ in": "objectives",
 }
 """The field that an error about a table is about, by the words in it."""
-_CHOICES: dict[str, Any] = {"kinds": KINDS, "acquisitions": ACQUISITIONS, "engines": ENGINES}
+_CHOICES: dict[str, Any] = {
+    "kinds": KINDS,
+    "ways": WAYS,
+    "likelihoods": LIKELIHOODS,
+    "acquisitions": ACQUISITIONS,
+    "engines": ENGINES,
+}
 
 
 @router.get("/studies/new")
