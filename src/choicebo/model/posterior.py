@@ -203,7 +203,16 @@ class Posterior:
             return agreement_of(self)
 
     def by_person(self) -> list[tuple[list[int], Posterior]]:
-        """The numbers of each person's choices, and the posterior that these are judged by."""
+        """List each person's choices, with the posterior that these are judged by.
+
+        Returns:
+            A pair for each person: the numbers of their choices, and their posterior. One pair if the model does not tell people
+            apart.
+
+        Examples:
+            >>> [(numbers, own is posterior) for numbers, own in posterior.by_person()]
+            [([0, 1, 2, 3, 4, 5, 6, 7], True)]
+        """
         if self.people is None:
             return [(list(range(self.data.n_choices)), self)]
         raters = [choice.rater for choice in self.data.choices]
@@ -572,9 +581,19 @@ class Posterior:
         return [subset_of_code(code, size) for code in codes]
 
     def choice_table(self, latent: Array) -> Array:
-        """Probability of each kept set under the likelihood, ``(draws, options, n_e) -> (draws, 2^options - 1)``.
+        """Compute the probability of each kept set under the likelihood.
 
-        Column ``code - 1`` holds the kept set with the bits of ``code``. Those of Theorem 1 need not sum to one.
+        Args:
+            latent: Values of the hidden objectives, (draws, options, n_e).
+
+        Returns:
+            (draws, 2^options - 1): column ``code - 1`` holds the kept set with the bits of ``code``. Those of Theorem 1 need
+            not sum
+            to one.
+
+        Examples:
+            >>> posterior.choice_table(np.zeros((1, 2, 2))).shape
+            (1, 3)
         """
         if self.likelihood == "choice":
             return choice_table(latent)

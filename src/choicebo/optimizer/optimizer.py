@@ -108,6 +108,9 @@ class ChoiceOptimizer:
             correlations are learned that are not there.
         allow_repeats: Whether an option shown before may be proposed as new: where answers are noisy, repetition averages.
         least_difference: Two options of one question differ by at least this fraction of some parameter's range.
+        answer: How a question is answered: "subset", "best", "best-worst", "ranking" or "pair".
+        likelihood: What an answer says about the hidden objectives, as in `ChoiceGP`.
+        threshold: With ``likelihood="noticeable_difference"``: the least difference that is noticed, in units of the noise.
         executor: Where to compute, any ``concurrent.futures.Executor``; it changes nothing about what is asked.
         **unknown: Refused, with the names that are known.
 

@@ -1003,7 +1003,7 @@ class Study:
             rater: Whose answer it is; None: the owner's.
 
         Returns:
-            The answer; the first addition to the history, if it is read as several choices.
+            The answer as it is stored.
 
         Raises:
             InvalidInputError: An option or a position cannot be used.
