@@ -3,7 +3,7 @@
 #
 # Four people taste lemonades with different amounts of sugar, lemon and mint. Do they agree? If three do and one does not, one recipe will not please all of them, and the average of their models would please nobody.
 #
-# A study keeps who answered what. It can learn from everybody together or from each person.
+# A study keeps who answered what. It can learn from everybody together, from each person alone, or from all of them as people whose tastes are related.
 
 # %%
 # %matplotlib inline
@@ -86,12 +86,26 @@ pd.DataFrame(
 # %% [markdown]
 # ## Do they agree?
 #
-# We let every taster's model judge the same sixty drinks. The picture shows how probable it is that no other of the sixty beats a drink, for each taster.
+# Ten answers each are few. But tastes are related: what Ann says tells something about Ben, unless his answers say otherwise. `raters="related"`, the default of `ChoiceGP`, learns what all share, what is personal, and how large each part is. (A study can also ask that way, with
+# `raters="related"`; it takes longer for each question.)
+
+# %%
+options, choices = [], []
+for answer in study.history():
+    rows = range(len(options), len(options) + len(answer.options))
+    kept = [rows[position] for position in answer.kept]
+    choices.append(cb.Choice(rows, kept, rater=answer.rater))
+    options.extend(space.encode(answer.options))
+data = cb.ChoiceData(options, choices)
+posterior = cb.ChoiceGP(latent_dim=2, engine="laplace").fit(data, seed=0)
+
+# %% [markdown]
+# Every taster's model judges the same sixty drinks. The picture shows how probable it is that no other of the sixty beats a drink.
 
 # %%
 drinks = space.sobol(60, seed=5)
 judged = np.array(
-    [study.posterior(name).pareto_probability(drinks) for name in tasters]
+    [posterior.pareto_probability(drinks, rater=name) for name in tasters]
 )
 order = np.argsort(-judged[:3].mean(0))
 
