@@ -28,7 +28,7 @@ def test_an_order_that_was_changed_on_disk_is_noticed(tmp_path):
 def test_a_surprise_is_told_of_the_answer_whose_choice_it_is(tmp_path, monkeypatch):
     with new_study(tmp_path / "menu.db", space=MENU, query_size=3) as study:
         study.tell(study.ask(), best=1)
-        study.tell(study.ask(), ranking=[2, 0, 1])  # C of three, then of the first two
+        study.tell(study.ask(), ranking=[0, 2, 1])  # the first of three, then one of the others
         study.tell(study.ask(), kept=[0])
         acts = list(study.history())
     told = {"probability": 0.1, "noteworthy": True, "sentence": "Answer 2 is unlike your others."}
@@ -46,8 +46,8 @@ def test_a_surprise_is_told_of_the_answer_whose_choice_it_is(tmp_path, monkeypat
     (surprise,) = status._surprising(None, acts)
     assert seen["answers"] == [0, 1, 1, 2]
     assert (surprise.past, surprise.against) == (acts[1], acts[2])
-    # The second choice is among positions 0 and 1 of what was shown.
-    assert (surprise.position, surprise.expected) == (0, (1,))
+    # The second choice is among positions 1 and 2 of what was shown.
+    assert (surprise.position, surprise.expected) == (1, (2,))
 
 
 def test_a_clash_within_one_answer_is_no_clash_with_another(tmp_path, monkeypatch):
