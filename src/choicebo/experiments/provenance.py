@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import platform
+import subprocess
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -17,7 +20,7 @@ from choicebo.experiments.report_tables import new_table
 from choicebo.experiments.trials import FinishedTrial, Trial
 
 _PACKAGES = ("numba", "llvmlite", "numpy", "scipy", "moocore")
-_OPTIONAL = ("torch", "gpytorch", "botorch", "distributed")
+_OPTIONAL = ("torch", "gpytorch", "botorch", "distributed", "xlogit")
 
 Grids = Mapping[str, tuple[Sequence[Trial], Sequence[FinishedTrial]]]
 """By experiment, the trials that were to be run and those that are finished."""
@@ -41,15 +44,44 @@ def provenance() -> dict[str, Any]:
     }
 
 
+@functools.cache
+def commit() -> str:
+    """The commit of the sources that are running, with ``-dirty`` where they were changed since; empty outside of a repository."""
+    described = (
+        "git",
+        "-C",
+        str(Path(__file__).parent),
+        "describe",
+        "--always",
+        "--dirty",
+        "--abbrev=12",
+        "--exclude=*",
+    )
+    try:
+        # Sources that were installed into some other repository are none of it.
+        tracked = subprocess.run(
+            ("git", "-C", str(Path(__file__).parent), "ls-files", "--error-unmatch", Path(__file__).name),
+            capture_output=True,
+            check=False,
+        )
+        if tracked.returncode:
+            return ""
+        return subprocess.run(described, capture_output=True, check=False, text=True).stdout.strip()
+    except OSError:  # no git
+        return ""
+
+
 def provenance_section(settings: Mapping[str, Any], grids: Grids) -> Section:
     """Settings, versions and the time of each method."""
     made = provenance()
     machine = made["machine"]
+    commits = dict.fromkeys(each.commit for _, finished in grids.values() for each in finished if each.commit)
     facts = new_table("Settings and versions", ("what", "value"), words=2)
     rows = {
         "date": made["date"],
         "machine": f"{machine['system']} {machine['processor']}, {machine['cores']} cores",
         **settings,
+        "commits of the results": ", ".join(commits) or "unknown",
         **made["versions"],
     }
     for key, value in rows.items():
