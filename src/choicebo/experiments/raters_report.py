@@ -119,10 +119,11 @@ def electricity_section(finished: Sequence[FinishedTrial]) -> Section:
     people = finished[0].trial.settings["people"]
     text = (
         f"{people} people chose one of four electricity suppliers up to twelve times (Huber and Train 2001); the last "
-        f"{raters_electricity.HELD_OUT} answers of each are held out. Ours have one hidden objective and the likelihood of "
-        "single choices (batch_preference), with probabilities normalised over the four winners. The logits are xlogit's, with all "
-        "coefficients normal in the mixed one. xlogit foretells everybody by the distribution of tastes in the population; "
-        "'personal' weights draws of that distribution by how well they explain a person's own answers."
+        f"{raters_electricity.HELD_OUT} answers of each are held out. Ours have one hidden objective and the likelihood "
+        "of single choices (batch_preference), with probabilities normalised over the four winners. The logits are "
+        "xlogit's, with all coefficients normal in the mixed one. xlogit foretells everybody by the distribution of "
+        "tastes in the population; 'personal' weights draws of that distribution by how well they explain a person's own "
+        "answers."
     )
     if not any(method in by_method for method in raters_electricity.LOGITS):
         text += " xlogit is not installed, so its models are missing; pip install 'choicebo[experiments]' brings it."
@@ -132,9 +133,10 @@ def electricity_section(finished: Sequence[FinishedTrial]) -> Section:
 def sushi_section(finished: Sequence[FinishedTrial]) -> Section:
     """Real scores, as sets that are kept."""
     text = (
-        f"{finished[0].trial.settings['people']} people of Kamishima's SUSHI data, who scored ten of 100 kinds each. Of five "
-        f"kinds that a person scored, those with their highest score are kept: {raters_sushi.ANSWERS} such questions of each person to "
-        f"learn from and {raters_sushi.UNSEEN} others to foretell, two hidden objectives. {_WAYS_TOLD}"
+        f"{finished[0].trial.settings['people']} people of Kamishima's SUSHI data, who scored ten of 100 kinds each. Of "
+        "five kinds that a person scored, those with their highest score are kept: "
+        f"{raters_sushi.ANSWERS} such questions of each person to learn from and {raters_sushi.UNSEEN} others to foretell, "
+        f"two hidden objectives. {_WAYS_TOLD}"
     )
     by_method: dict[str, dict[str, Any]] = {}
     for method, group in grouped(finished, lambda each: each.trial.method).items():

@@ -54,7 +54,7 @@ def multinomial(answers: Answers) -> Tastes:
         from xlogit import MultinomialLogit
     model = MultinomialLogit()
     X, chosen, names, alternatives, questions, _ = _long_format(answers)
-    model.fit(X, chosen, names, alternatives, questions, verbose=0)
+    model.fit(X, chosen, names, alternatives, questions, verbose=0, skip_std_errs=True)
     return Tastes(model.coeff_, np.zeros(len(names)))
 
 
