@@ -46,28 +46,17 @@ def provenance() -> dict[str, Any]:
 
 @functools.cache
 def commit() -> str:
-    """The commit of the sources that are running, with ``-dirty`` where they were changed since; empty outside of a repository."""
-    described = (
-        "git",
-        "-C",
-        str(Path(__file__).parent),
-        "describe",
-        "--always",
-        "--dirty",
-        "--abbrev=12",
-        "--exclude=*",
-    )
+    """The commit of the running sources, with ``-dirty`` where they were changed since; empty outside of a repository."""
+
+    def git(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = ["git", "-C", str(Path(__file__).parent), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
     try:
-        # Sources that were installed into some other repository are none of it.
-        tracked = subprocess.run(
-            ("git", "-C", str(Path(__file__).parent), "ls-files", "--error-unmatch", Path(__file__).name),
-            capture_output=True,
-            check=False,
-        )
-        if tracked.returncode:
-            return ""
-        return subprocess.run(described, capture_output=True, check=False, text=True).stdout.strip()
-    except OSError:  # no git
+        # An installation inside of some other repository is no part of that.
+        tracked = git("ls-files", "--error-unmatch", Path(__file__).name).returncode == 0
+        return git("describe", "--always", "--dirty", "--abbrev=12", "--exclude=*").stdout.strip() if tracked else ""
+    except OSError:  # there is no git
         return ""
 
 
