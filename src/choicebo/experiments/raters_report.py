@@ -26,12 +26,7 @@ Scores = Mapping[str, Mapping[object, float]]
 MEASURES = {"log_score": "Log score", "right": "Exact-set accuracy"}
 PICTURED = 0.3
 """The share of personal taste for which the picture shows the newcomer."""
-_STYLES = {
-    TRUTH: (plots.PALETTE[6], ":"),
-    RELATED: (plots.PALETTE[0], "-"),
-    TOGETHER: (plots.PALETTE[1], "--"),
-    SEPARATE: (plots.PALETTE[2], "-."),
-}
+_STYLES = {way: (plots.PALETTE[at], "os^"[at]) for at, way in enumerate(WAYS)}
 _WAYS_TOLD = (
     "related learns what people share and where they differ; together takes all answers for those of one person; separate fits "
     "each person alone."
@@ -56,8 +51,8 @@ def simulated_section(finished: Sequence[FinishedTrial]) -> Section:
 
 
 _CAPTION = (
-    "Left: log score of unseen answers against the share of taste that is personal. Right: the same of a newcomer after their "
-    f"first answers, where {PICTURED:.0%} of taste is personal. Bars: standard errors over repetitions."
+    "How far the log score of unseen answers is behind that of the truth. Left: of the same people, against the share of taste "
+    f"that is personal. Right: of a newcomer after their first answers, a = {PICTURED:g}. Bars: standard errors over repetitions."
 )
 
 
@@ -163,36 +158,36 @@ def _real_table(title: str, by_method: Mapping[str, Mapping[str, Any]], ours: st
 def figure(finished: Sequence[FinishedTrial]) -> Figure:
     """How well people and a newcomer are foretold."""
     drawn, (left, right) = plots.new_figure(columns=2, size=(10.0, 4.2))
-    people = [each for each in finished if "people" in each.result]
-    newcomers = [each for each in finished if each.trial.settings["share"] == PICTURED]
-    _curves(left, people, "people", "share")
+    _curves(left, [each for each in finished if "people" in each.result], "people", "share")
     left.set_xlabel("share of personal taste, a")
-    left.set_ylabel("log score")
-    _curves(right, newcomers, "newcomer", "joining")
-    right.set_xlabel("answers of the newcomer")
+    left.set_ylabel("log score minus that of the truth")
+    _curves(right, [each for each in finished if each.trial.settings["share"] == PICTURED], "newcomer", "joining")
+    right.set_xlabel(f"answers of a newcomer, a = {PICTURED:g}")
     drawn.legend(*left.get_legend_handles_labels(), loc="outside upper center", ncols=len(_STYLES), frameon=False)
     return drawn
 
 
 def _curves(axes: Axes, finished: Sequence[FinishedTrial], who: str, against: str) -> None:
-    for method, (colour, dashes) in _STYLES.items():
-        group = [each for each in finished if each.trial.method == method]
-        by_x = grouped(group, lambda each: each.trial.settings[against])
-        points = [(x, Mean.of([each.result[who]["log_score"] for each in at])) for x, at in sorted(by_x.items())]
-        if points:
-            x, means = zip(*points, strict=True)
-            spread = [0.0 if np.isnan(each.se) else each.se for each in means]
-            axes.errorbar(
-                x,
-                [each.mean for each in means],
-                spread,
-                color=colour,
-                linestyle=dashes,
-                marker="o",
-                ms=4,
-                capsize=3,
-                label=method,
-            )
+    """Paired with the truth, for some people are harder to foretell than others."""
+    truth = {
+        (each.trial.settings["share"], each.trial.repetition): each.result[who]["log_score"]
+        for each in finished
+        if each.trial.method == TRUTH
+    }
+    axes.axhline(0.0, color=plots.PALETTE[6], linewidth=0.8, linestyle=":")
+    for way, (colour, marker) in _STYLES.items():
+        behind: dict[float, list[float]] = {}
+        for each in finished:
+            key = each.trial.settings["share"], each.trial.repetition
+            if each.trial.method == way and key in truth:
+                score = each.result[who]["log_score"] - truth[key]
+                behind.setdefault(each.trial.settings[against], []).append(score)
+        if behind:
+            x = sorted(behind)
+            means = [Mean.of(behind[at]) for at in x]
+            bars = np.nan_to_num([each.se for each in means])
+            y = [each.mean for each in means]
+            axes.errorbar(x, y, bars, label=way, color=colour, marker=marker, markersize=5, capsize=3, linewidth=1.6)
 
 
 def _scores(finished: Sequence[FinishedTrial], who: str, measure: str) -> Scores:
