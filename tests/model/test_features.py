@@ -73,7 +73,7 @@ def test_latent_values_are_damped_by_what_the_features_leave_out():
 def test_whitened_values_come_back():
     _, prior = prior_of([0, 3, 6, 9, 12])
     v = np.random.default_rng(1).normal(size=(2, 5, 3)).astype(np.float32)
-    np.testing.assert_allclose(prior.whitened(prior.latent(v)), v, atol=2e-3)
+    np.testing.assert_allclose(prior.whitened(prior.told(v)), v, atol=2e-3)
 
 
 def test_the_slope_by_whitened_values_is_that_of_differences():

@@ -28,6 +28,9 @@ class Hyperparameters(NamedTuple):
     """(n_e,): standard deviation of each latent function, in units of the noise."""
     coupling: Array
     """(n_e, n_e): what each latent function takes from the parts of the earlier ones; only the strictly lower triangle counts."""
+    personal: Array = np.zeros(0)
+    """(n_e,): of several people, the share of each part's variance that is a person's own, as the logarithm of its odds; empty
+    where one person answered."""
 
 
 def mixing(hyper: Hyperparameters) -> Array:
@@ -53,6 +56,15 @@ def mixing_gradient(hyper: Hyperparameters, by_mixing: Array) -> tuple[Array, Ar
     return (scale * along)[:, 0], np.tril(scale / length * (by_mixing - unit * along), -1)
 
 
+def personal_share(hyper: Hyperparameters) -> Array:
+    """(n_e,): the share of each part's variance that is a person's own; nothing where one person answered.
+
+    >>> personal_share(HyperPrior().centre(1, 2, people=True)).tolist()
+    [0.5, 0.5]
+    """
+    return np.asarray(1.0 / (1.0 + np.exp(-hyper.personal)))
+
+
 class HyperPrior(NamedTuple):
     """Independent log-normal priors; ``docs/explanation/priors.md`` says why these."""
 
@@ -64,24 +76,34 @@ class HyperPrior(NamedTuple):
     independence: float = 5.0
     """How strongly latent functions are taken for uncorrelated; at 1.5 all correlations of two are equally probable."""
 
-    def centre(self, dim: int, n_e: int) -> Hyperparameters:
-        """The prior's medians for ``dim`` inputs and ``n_e`` latent dimensions."""
+    def centre(self, dim: int, n_e: int, people: bool = False) -> Hyperparameters:
+        """The prior's medians for ``dim`` inputs and ``n_e`` latent dimensions, of one person or of several ``people``."""
         log_lengthscale = math.log(self.lengthscale_median) + 0.5 * math.log(dim)
         return Hyperparameters(
-            np.full((n_e, dim), log_lengthscale), np.full(n_e, math.log(self.scale_median)), np.zeros((n_e, n_e))
+            np.full((n_e, dim), log_lengthscale),
+            np.full(n_e, math.log(self.scale_median)),
+            np.zeros((n_e, n_e)),
+            np.zeros(n_e if people else 0),
         )
 
     def log_density(self, hyper: Hyperparameters) -> float:
         """Log-density up to a constant, in the logarithms of the parameters."""
         lengthscale, scale, squares = self._standardised(hyper)
         penalty = self.independence * np.log1p(squares).sum()
+        # All shares of personal taste are equally probable: in the logarithm of the odds that is the logistic density.
+        penalty += (np.logaddexp(0.0, hyper.personal) + np.logaddexp(0.0, -hyper.personal)).sum()
         return float(-0.5 * ((lengthscale**2).sum() + (scale**2).sum()) - penalty)
 
     def gradient(self, hyper: Hyperparameters) -> Hyperparameters:
         """Derivatives of :meth:`log_density`."""
         lengthscale, scale, squares = self._standardised(hyper)
         by_coupling = -2.0 * self.independence * np.tril(hyper.coupling, -1) / (1.0 + squares)[:, None]
-        return Hyperparameters(-lengthscale / self.lengthscale_spread, -scale / self.scale_spread, by_coupling)
+        return Hyperparameters(
+            -lengthscale / self.lengthscale_spread,
+            -scale / self.scale_spread,
+            by_coupling,
+            1.0 - 2.0 * personal_share(hyper),
+        )
 
     def _standardised(self, hyper: Hyperparameters) -> tuple[Array, Array, Array]:
         n_e, dim = hyper.log_lengthscale.shape

@@ -132,12 +132,12 @@ def select_latent_dim(
     for n_e in range(1, max_dim + 1):
         part = report.part((n_e - 1) / max_dim, n_e / max_dim)
         began = time.perf_counter()
-        start = None if n_e == 1 else _one_more(posteriors[n_e - 1].hyper, model.prior)
+        start = None if n_e == 1 else _one_more(posteriors[n_e - 1].start, model.prior)
         known = None
         if executor is not None:
             known = _fit_by(executor, data, n_e, seed, model, start).result() if ahead is None else ahead.result()
             if n_e < max_dim:  # while this one is scored
-                ahead = _fit_by(executor, data, n_e + 1, seed, model, _one_more(known.hyper, model.prior))
+                ahead = _fit_by(executor, data, n_e + 1, seed, model, _one_more(known.start, model.prior))
         posteriors[n_e], scores[n_e] = _scored(data, n_e, seed, model, refit_limit, part, start, known, executor)
         seconds[n_e] = time.perf_counter() - began
         if stop_early and no_longer_improves(scores):
@@ -281,7 +281,7 @@ def count(n_e: int) -> str:
 def _one_more(hyper: Hyperparameters, prior: HyperPrior) -> Hyperparameters:
     """The hyperparameters of a smaller model, and the prior's centre for one more dimension."""
     n_e, dim = hyper.log_lengthscale.shape
-    larger = [np.array(part) for part in prior.centre(dim, n_e + 1)]
+    larger = [np.array(part) for part in prior.centre(dim, n_e + 1, len(hyper.personal) > 0)]
     for all_of_it, known in zip(larger, hyper, strict=True):
         all_of_it[tuple(slice(length) for length in np.shape(known))] = known
     return Hyperparameters(*larger)

@@ -180,6 +180,15 @@ class Likelihood:
         of_choice = lapses[self.people.of_row[first]].astype(np.float32)
         return dataclasses.replace(self, ragged=self.ragged._replace(lapses=of_choice))
 
+    @property
+    def lapses(self) -> Array:
+        """(people,): the probability of a slip of each of the :attr:`people`."""
+        if self.people is None:
+            raise ValueError("nothing is known of who answered")
+        result = np.empty(len(self.people.names))
+        result[self.people.of_row[self.ragged.members[self.ragged.offsets[:-1]]]] = self.ragged.lapses
+        return result
+
     def sample(self, most: int) -> Likelihood:
         """So many of the choices, spread evenly over all, where there are at least twice as many.
 

@@ -48,9 +48,21 @@ def inducing_rows(
     most: int = MOST,
     left_out: float = LEFT_OUT,
 ) -> Rows:
-    """Rows of ``X: (m, d)`` that tell most about the others, at ``lengthscales: (n_e, d)``, in ascending order.
+    """The rows of :func:`telling_rows`, in ascending order."""
+    return np.sort(telling_rows(X, kernel, lengthscales, fewest, most, left_out)[0])
 
-    Each is the option of which those before it leave most unknown, summed over the latent dimensions (a Cholesky factor with
+
+def telling_rows(
+    X: Array,
+    kernel: str | Kernel,
+    lengthscales: Array,
+    fewest: int = FEWEST,
+    most: int = MOST,
+    left_out: float = LEFT_OUT,
+) -> tuple[Rows, Array]:
+    """Rows of ``X: (m, d)`` that tell most about the others, at ``lengthscales: (n_e, d)``, those that tell most first.
+
+    Also, how much of the variance those before each of them leave out, on average. Each is the option of which those before it leave most unknown, summed over the latent dimensions (a Cholesky factor with
     pivots). So copies and near-copies are never taken together, and categories come first.
     """
     m, n_e = len(X), len(lengthscales)
@@ -61,6 +73,7 @@ def inducing_rows(
     columns = np.zeros((n_e, most, len(among)), dtype=np.float32)
     unknown = np.ones((n_e, len(among)))
     taken: list[int] = []
+    left: list[float] = []
     for number in range(most):
         total = unknown.sum(0)
         total[taken] = -1.0
@@ -70,6 +83,7 @@ def inducing_rows(
         if total[pivot] < JITTER:
             break
         taken.append(pivot)
+        left.append(float(unknown.mean()))
         for d in range(n_e):
             difference = scaled[d] - scaled[d, pivot]
             column = value(np.sqrt(np.einsum("ij,ij->i", difference, difference)))
@@ -77,7 +91,7 @@ def inducing_rows(
             column /= np.sqrt(max(unknown[d, pivot], JITTER))
             columns[d, number] = column
             unknown[d] = np.maximum(unknown[d] - column * column, 0.0)
-    return np.sort(among[taken])
+    return among[taken], np.array(left)
 
 
 def distances(A: Array, B: Array, lengthscale: Array) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import time
 
 import numpy as np
@@ -22,7 +23,18 @@ from choicebo.model.evaluate import Likelihood
 from choicebo.model.features import representatives
 from choicebo.model.likelihood import check_likelihood_settings, is_number
 from choicebo.model.own_parts import own_parts
-from choicebo.model.posterior import Posterior
+from choicebo.model.people import (
+    AT_RANDOM,
+    MOST_PEOPLE,
+    ODDS,
+    TREATMENTS,
+    careless,
+    is_of_people,
+    represented,
+    with_people,
+    without_people,
+)
+from choicebo.model.posterior import Posterior, left_out, of_several
 from choicebo.pareto import MAX_OBJECTIVES
 from choicebo.space.values import as_generator
 
@@ -51,6 +63,9 @@ class ChoiceGP:
     prior: HyperPrior = HyperPrior()
     correlated: bool = True
     """Whether the latent functions may be correlated, as heating and cooling loads are; the paper's are independent."""
+    raters: str = "related"
+    """Of choices that several people made (``Choice(rater=...)``): ``"related"``, each person has a taste that is partly
+    everybody's and partly their own, and how far it is their own is learned; ``"together"``, all of them have one taste."""
     inducing: int | str | None = "auto"
     """Of many options, the number whose latent values stand for those of all (features). ``None``: all of them, at a cost that
     grows with the cube of their number. ``"auto"``: all of up to 400 options; of more, as many as they need, up to 192."""
@@ -76,6 +91,11 @@ class ChoiceGP:
         if not named and (not are_whole(self.inducing) or int(self.inducing) < 1):  # type: ignore[arg-type]
             raise InvalidInputError(
                 f"inducing must be None, 'auto' or a whole number of at least 1, got {as_given(self.inducing)}"
+            )
+        if not isinstance(self.raters, str) or self.raters not in TREATMENTS:
+            raise InvalidInputError(
+                f"raters must be one of {', '.join(map(repr, TREATMENTS))}, got {as_given(self.raters)}; "
+                "for one model each, fit data.of_rater(name)"
             )
         check_likelihood_settings((), self.latent_dim, 1.0, self.likelihood, self.lapse)
 
@@ -132,13 +152,19 @@ class ChoiceGP:
         if start is not None and not self.correlated:
             start = start._replace(coupling=np.zeros_like(start.coupling))
         compiling.prepare(lambda message: report(message, 0.0))
+        of_people = self.raters == "related" and is_of_people(data.choices)
+        if start is not None:
+            start = with_people(start) if of_people else without_people(start)
         with one_blas_thread():
-            likelihood = Likelihood.of(data, self.likelihood, spec.lapse)
-            lengthscales = np.exp(spec.prior.centre(likelihood.X.shape[1], 1).log_lengthscale)
-            likelihood = likelihood.represented_by(
-                representatives(spec.inducing, likelihood.X, spec.kernel, lengthscales)
-            )
-            found = engine.fit(rng, spec, likelihood, start, report)
+            likelihood = self._likelihood(data, of_people)
+            found = engine.fit(rng, spec, likelihood, start, report.part(0.0, 0.5) if of_people else report)
+            if likelihood.people is not None:
+                suspects = careless(likelihood, left_out(spec, likelihood, found))
+                if suspects.any():
+                    doubted = likelihood.lapsing(np.where(suspects, AT_RANDOM, spec.lapse))
+                    other = engine.fit(rng, spec, doubted, found.hyper, report.part(0.5, 1.0))
+                    if other.log_evidence + suspects.sum() * math.log(ODDS) > found.log_evidence:
+                        likelihood, found = doubted, other
             chains, draws = found.whitened.shape[:2]
             flat = found.whitened.reshape(chains * draws, *found.whitened.shape[2:])
             prior = Whitener.of(spec, likelihood).at(found.hyper)
@@ -162,7 +188,7 @@ class ChoiceGP:
             time.perf_counter() - began,
             likelihood.inducing,
         )
-        return Posterior(
+        posterior = Posterior(
             data=data,
             spec=spec,
             hyper=found.hyper,
@@ -174,3 +200,18 @@ class ChoiceGP:
             diagnostics=diagnostics,
             likelihood=self.likelihood,
         )
+        return posterior if likelihood.people is None else of_several(posterior, likelihood)
+
+    def _likelihood(self, data: ChoiceData, of_people: bool) -> Likelihood:
+        """The likelihood, with the inducing options that it needs."""
+        spec = self.spec
+        likelihood = Likelihood.of(data, self.likelihood, spec.lapse, by_person=of_people)
+        lengthscales = np.exp(spec.prior.centre(likelihood.X.shape[1], 1).log_lengthscale)
+        if likelihood.people is None:
+            return likelihood.represented_by(representatives(spec.inducing, likelihood.X, spec.kernel, lengthscales))
+        if len(likelihood.people.names) > MOST_PEOPLE:
+            raise InvalidInputError(
+                f"{len(likelihood.people.names):,} people answered; raters='related' takes at most {MOST_PEOPLE:,}: "
+                "fit some of them, or use raters='together'"
+            )
+        return represented(likelihood, spec.inducing, spec.kernel, lengthscales, spec.latent_dim)

@@ -23,12 +23,15 @@ from choicebo.model.choice_table import MAX_SET, choice_table, subset_of_code
 from choicebo.model.covariance import Hyperparameters, mixing
 from choicebo.model.diagnostics import Diagnostics
 from choicebo.model.draws import LatentDraws, OwnValues, evenly, memberships
-from choicebo.model.engines.base import ModelSpec, ProgressCallback, Reporter, are_whole
+from choicebo.model.engines.base import Fit, ModelSpec, ProgressCallback, Reporter, are_whole
+from choicebo.model.engines.whitening import Whitener
 from choicebo.model.evaluate import Likelihood
 from choicebo.model.likelihood import is_number
-from choicebo.model.loo import Loo, leave_one_out
+from choicebo.model.loo import Loo, khat_limit, leave_one_out, smoothed_weights, summarised
 from choicebo.model.own_parts import OwnParts
+from choicebo.model.people import Agreement, PeopleDraws, in_order
 from choicebo.notebook_html import facts
+from choicebo.space.points import point_keys
 from choicebo.space.values import as_executor, as_flag, as_generator
 
 if TYPE_CHECKING:
@@ -75,6 +78,10 @@ class Posterior:
     it is about all of them."""
     own: OwnParts | None = None
     """With inducing options, what all options have of their own; its draws are those of one chain after the other."""
+    people: PeopleDraws | None = None
+    """Where several people answered, the draws of all of them. The other fields are about what they share."""
+    rater: str | None = None
+    """Whose posterior it is, if it is that of one of several people."""
 
     def __repr__(self) -> str:
         learned = f"{counted(self.data.n_choices, 'choice')} among {counted(len(self.options), 'option')}"
@@ -98,6 +105,96 @@ class Posterior:
     def __getstate__(self) -> dict[str, Any]:
         # What follows from the fields is computed again where it is needed, instead of being sent along.
         return {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
+
+    @property
+    def raters(self) -> tuple[str, ...]:
+        """The names of those who answered, where each of them has a posterior; see :meth:`of`."""
+        return () if self.people is None else tuple(name for name in self.people.names if name is not None)
+
+    def of(self, rater: str | None) -> Posterior:
+        """The posterior of one of several people; of ``None``, what all of them share, which is this one.
+
+        Everything that can be asked of the posterior of a single person can be asked of it.
+
+        Raises:
+            InvalidInputError: There is no answer by a person of that name.
+        """
+        if rater is None:
+            return self
+        if self.people is None:
+            if rater in (self.rater, *self.data.raters[:1]) and len(self.data.raters) <= 1:
+                return self
+            raise InvalidInputError(
+                f"this model does not tell people apart, so it has no posterior of {as_given(rater)}; "
+                "it does if choices have raters and ChoiceGP(raters='related') is fitted to them"
+            )
+        number = self.people.number(rater)
+        if number < 0 or not isinstance(rater, str):
+            known = ", ".join(map(repr, self.raters[:20]))
+            raise InvalidInputError(
+                f"there is no answer by {as_given(rater)}; those who answered are {known}. "
+                "newcomer() is the posterior of a person without answers"
+            )
+        if number not in self._persons:
+            self._persons[number] = self._person(number)
+        return self._persons[number]
+
+    def newcomer(self) -> Posterior:
+        """The posterior of a person who has not answered yet: what all share, and any taste beyond it that others have."""
+        if self.people is None:
+            raise InvalidInputError(
+                "this model does not tell people apart; it does if choices have raters and "
+                "ChoiceGP(raters='related') is fitted to them"
+            )
+        if -1 not in self._persons:
+            self._persons[-1] = self._person(-1)
+        return self._persons[-1]
+
+    def shared(self) -> Posterior:
+        """The posterior of what several people share, apart from all that is personal; of a single person, itself."""
+        return self
+
+    @functools.cached_property
+    def agreement(self) -> Agreement:
+        """How far the people have the same taste: the share that is personal, and how alike any two of them are.
+
+        Raises:
+            InvalidInputError: The model does not tell people apart.
+        """
+        from choicebo.model.agreement import agreement_of
+
+        with one_blas_thread():
+            return agreement_of(self)
+
+    @functools.cached_property
+    def _persons(self) -> dict[int, Posterior]:
+        return {}
+
+    def _person(self, number: int) -> Posterior:
+        if self.people is None:
+            raise ValueError("there are no people")
+        people, spec = self.people, self.spec
+        hyper, whitened = people.of(number)
+        name = people.names[number] if number >= 0 else None
+        theirs = [k for k, choice in enumerate(self.data.choices) if number >= 0 and choice.rater == name]
+        if self.inducing is None:
+            with one_blas_thread():
+                whitened = in_order(self.options, people.inducing, spec.kernel, spec.nugget, hyper, whitened)
+        return dataclasses.replace(
+            self,
+            data=self.data.subset(theirs),
+            spec=dataclasses.replace(spec, lapse=float(people.lapses[number]) if number >= 0 else spec.lapse),
+            hyper=hyper,
+            whitened=whitened,
+            log_likelihood=self.log_likelihood[..., theirs],
+            people=None,
+            rater=name if number >= 0 else "",
+        )
+
+    @property
+    def start(self) -> Hyperparameters:
+        """Where a fit to similar data may begin."""
+        return self.hyper if self.people is None else self.people.hyper
 
     @property
     def latent_dim(self) -> int:
@@ -188,8 +285,13 @@ class Posterior:
             own=None,
         )
 
-    def latent(self, X: ArrayLike) -> LatentSummary:
-        """Mean and 95 % band of each latent function at ``X: (n, d)``, any number of points."""
+    def latent(self, X: ArrayLike, *, rater: str | None = None) -> LatentSummary:
+        """Mean and 95 % band of each latent function at ``X: (n, d)``, any number of points.
+
+        Here and below ``rater`` is one of several people; None: what all of them share.
+        """
+        if rater is not None:
+            return self.of(rater).latent(X)
         points = self._points(X)
         parts = []
         for chunk in _chunks(points, _CHUNK):
@@ -198,11 +300,13 @@ class Posterior:
             parts.append((mean.mean(0), lower, upper))
         return LatentSummary(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
-    def sample(self, X: ArrayLike, draws: int = 200, seed: int = 0) -> Array:
+    def sample(self, X: ArrayLike, draws: int = 200, seed: int = 0, *, rater: str | None = None) -> Array:
         """Joint draws of the latent functions at ``X: (n, d)``, shape (draws, n, n_e), by the exact conditional.
 
         Equal rows of ``X`` are one option and get equal values.
         """
+        if rater is not None:
+            return self.of(rater).sample(X, draws, seed)
         points = self._points(X)
         as_generator(seed)
         if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or not 1 <= draws <= _MAX_DRAWS:
@@ -211,13 +315,15 @@ class Posterior:
         return self.draws.taken(np.resize(evenly(total, min(draws, total)), draws)).at(points, seed)
 
     def choice_probabilities(
-        self, X_set: ArrayLike, *, normalised: bool = True, seed: int = 0
+        self, X_set: ArrayLike, *, normalised: bool = True, seed: int = 0, rater: str | None = None
     ) -> dict[tuple[int, ...], float]:
         """Probability of each non-empty subset being kept of ``X_set: (k, d)``, most probable first.
 
         Theorem 1 does not sum to one over the subsets; the default is normalised, ``normalised=False`` gives the raw
         values.
         """
+        if rater is not None:
+            return self.of(rater).choice_probabilities(X_set, normalised=normalised, seed=seed)
         points = self._points(X_set)
         _require_set(points)
         table = choice_table(self.draws.at(points, as_generator(seed))).mean(0)
@@ -226,13 +332,17 @@ class Posterior:
         order = np.argsort(-table, kind="stable")
         return {subset_of_code(int(code) + 1, len(points)): float(table[code]) for code in order}
 
-    def predict_choice(self, X_set: ArrayLike, *, rule: str = "pareto", seed: int = 0) -> tuple[int, ...]:
+    def predict_choice(
+        self, X_set: ArrayLike, *, rule: str = "pareto", seed: int = 0, rater: str | None = None
+    ) -> tuple[int, ...]:
         """The kept subset to expect of ``X_set: (k, d)``, as positions; see :meth:`predict_choices` for the rules."""
         points = self._points(X_set)
         _require_set(points)
-        return self.predict_choices(points[None], rule=rule, seed=seed)[0]
+        return self.predict_choices(points[None], rule=rule, seed=seed, rater=rater)[0]
 
-    def predict_choices(self, X_sets: ArrayLike, *, rule: str = "pareto", seed: int = 0) -> list[tuple[int, ...]]:
+    def predict_choices(
+        self, X_sets: ArrayLike, *, rule: str = "pareto", seed: int = 0, rater: str | None = None
+    ) -> list[tuple[int, ...]]:
         """The kept subset to expect of each of many sets of one size, ``X_sets: (sets, k, d)``.
 
         ``rule="pareto"``: the subset that is most probably the Pareto set of the latent functions, which is what the
@@ -241,6 +351,8 @@ class Posterior:
         (``choicebo reproduce toy | dimension | real`` print all). The mean is level with it with many choices; with few choices
         and too many dimensions it is far worse, for the draws then disagree on what a dimension is.
         """
+        if rater is not None:
+            return self.of(rater).predict_choices(X_sets, rule=rule, seed=seed)
         sets = numeric(X_sets, "X_sets", "(sets, k, d)")
         if sets.ndim != 3 or sets.shape[2] != self.options.shape[1]:
             raise InvalidInputError(f"X_sets must have shape (sets, k, {self.options.shape[1]}), got {sets.shape}")
@@ -270,17 +382,19 @@ class Posterior:
                 codes.append(_most_frequent_pareto_set(latent))
         return [subset_of_code(code, size) for code in codes]
 
-    def pareto_probability(self, X: ArrayLike, *, draws: int = 400, seed: int = 0) -> Array:
+    def pareto_probability(self, X: ArrayLike, *, draws: int = 400, seed: int = 0, rater: str | None = None) -> Array:
         """Probability that each row of ``X: (n, d)`` is Pareto-optimal among all rows, (n,)."""
         points = self._points(X)
-        latent = self.sample(points, draws=draws, seed=seed)
+        latent = self.sample(points, draws=draws, seed=seed, rater=rater)
         return np.asarray(memberships(latent).mean(0))
 
-    def pareto_set(self, X: ArrayLike, *, threshold: float = 0.5, draws: int = 400, seed: int = 0) -> NDArray[np.int64]:
+    def pareto_set(
+        self, X: ArrayLike, *, threshold: float = 0.5, draws: int = 400, seed: int = 0, rater: str | None = None
+    ) -> NDArray[np.int64]:
         """The rows of ``X`` that are Pareto-optimal with at least the given probability; never empty."""
         if not is_number(threshold):
             raise InvalidInputError(f"threshold must be a probability, got {as_given(threshold)}")
-        probability = self.pareto_probability(X, draws=draws, seed=seed)
+        probability = self.pareto_probability(X, draws=draws, seed=seed, rater=rater)
         return np.flatnonzero(probability >= min(threshold, probability.max()))
 
     def loo(
@@ -305,12 +419,15 @@ class Posterior:
             if not are_whole(given) or given < 0:
                 raise InvalidInputError(f"{name} must be a whole number of at least 0, got {as_given(given)}")
         weights = np.array([choice.weight for choice in self.data.choices])
+        if self.rater is not None:
+            return self._loo_of_person()
+        likelihood, hyper, whitened = self._as_fitted()
         with one_blas_thread():
             return leave_one_out(
-                Likelihood.of(self.data, self.likelihood, self.spec.lapse).represented_by(self.inducing),
+                likelihood,
                 self.spec,
-                self.hyper,
-                self.whitened,
+                hyper,
+                whitened,
                 self.log_likelihood,
                 self.diagnostics.effective_sample_size,
                 refit_limit=refit_limit,
@@ -319,6 +436,26 @@ class Posterior:
                 weights=weights if (weights != 1.0).any() else None,
                 executor=executor,
             )
+
+    def _as_fitted(self) -> tuple[Likelihood, Hyperparameters, Array]:
+        """The likelihood, the hyperparameters and the whitened draws as the engine had them."""
+        if self.people is None:
+            likelihood = Likelihood.of(self.data, self.likelihood, self.spec.lapse).represented_by(self.inducing)
+            return likelihood, self.hyper, self.whitened
+        people = self.people
+        likelihood = Likelihood.of(self.data, self.likelihood, self.spec.lapse, by_person=True)
+        rows = first_rows(likelihood.X, self.options[people.inducing])
+        likelihood = likelihood.represented_by(rows, people.personal)
+        return likelihood.lapsing(people.lapses), people.hyper, people.whitened
+
+    def _loo_of_person(self) -> Loo:
+        """By importance weights alone: what others said stays, so there is no fit without one answer at hand."""
+        likelihood = Likelihood.of(self.data, self.likelihood, self.spec.lapse)
+        latent = self.sample(likelihood.X, draws=self.draws.count)
+        order = np.arange(self.draws.count).reshape(self.whitened.shape[1::-1]).T.reshape(-1)
+        scores = likelihood.normalised_values(np.swapaxes(latent, 1, 2)[order])[:, likelihood.place]
+        log_weights, khat = smoothed_weights(self.log_likelihood, self.diagnostics.effective_sample_size)
+        return summarised(np.logaddexp.reduce(log_weights + scores.T, axis=1), khat, (), khat_limit(len(scores)))
 
     def to_arviz(self, space: Searchable | None = None, *, objective_names: Sequence[str] | None = None) -> Any:
         """The draws for ArviZ: ``az.summary``, ``az.plot_trace``, ``az.loo`` and ``az.compare`` take it.
@@ -348,6 +485,45 @@ class Posterior:
             row, column = np.argwhere(~np.isfinite(points))[0]
             raise InvalidInputError(f"X has a value that is not finite in row {row}, column {column}")
         return points
+
+
+def of_several(fitted: Posterior, likelihood: Likelihood) -> Posterior:
+    """The posterior of several people, from what an engine found with one row of options for each person."""
+    if likelihood.people is None or likelihood.inducing is None:
+        raise ValueError("there are no people")
+    rows = np.unique(likelihood.rows)
+    options = fitted.data.X[rows]
+    inducing = np.searchsorted(rows, likelihood.rows[likelihood.inducing])
+    names, personal = likelihood.people.names, likelihood.people.personal
+    people = PeopleDraws(names, fitted.hyper, fitted.whitened, inducing, personal, likelihood.lapses)
+    hyper, shared = people.shared()
+    if len(inducing) < len(options):
+        return dataclasses.replace(
+            fitted, options=options, hyper=hyper, whitened=shared, inducing=inducing, people=people
+        )
+    shared = in_order(options, inducing, fitted.spec.kernel, fitted.spec.nugget, hyper, shared)
+    return dataclasses.replace(fitted, options=options, hyper=hyper, whitened=shared, inducing=None, people=people)
+
+
+def left_out(spec: ModelSpec, likelihood: Likelihood, found: Fit) -> Array:
+    """(choices,): log-probability, without lapses, of each of the different choices given all others."""
+    whitened = found.whitened.reshape(-1, *found.whitened.shape[2:])
+    prior = Whitener.of(spec, likelihood).at(found.hyper)
+    sure = likelihood.lapsing(np.zeros(len(likelihood.people.names)))  # type: ignore[union-attr]
+    log_p = prior.over(whitened, sure.normalised_values)
+    # The harmonic mean over the draws; a single draw to which the answer is impossible must not decide.
+    fitted = prior.over(whitened, likelihood.values)
+    weights = -np.maximum(fitted, np.quantile(fitted, 0.05, axis=0))
+    weights -= np.logaddexp.reduce(weights, axis=0)
+    return np.asarray(np.logaddexp.reduce(weights + log_p, axis=0))
+
+
+def first_rows(X: Array, wanted: Array) -> NDArray[np.int64]:
+    """The first row of ``X: (m, d)`` that equals each of ``wanted: (n, d)``, all of which are there."""
+    first: dict[bytes, int] = {}
+    for row, key in enumerate(point_keys(X)):
+        first.setdefault(key, row)
+    return np.array([first[key] for key in point_keys(wanted)], dtype=np.int64)
 
 
 def numeric(given: ArrayLike, name: str, shape: str) -> Array:

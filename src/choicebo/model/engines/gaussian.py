@@ -11,6 +11,7 @@ from scipy.linalg import eigh, solve_triangular
 from scipy.linalg.lapack import spotrf, spotri, spotrs
 
 from choicebo.errors import NumericalError
+from choicebo.model.engines.people import PeopleWhitened
 from choicebo.model.engines.whitening import Whitened
 from choicebo.model.evaluate import Likelihood
 from choicebo.model.native import LANES
@@ -62,6 +63,9 @@ def log_posterior(likelihood: Likelihood, prior: Whitened, v: Array) -> tuple[Ar
 
 def precision_at(likelihood: Likelihood, prior: Whitened, *points: Array) -> Singles:
     """Negative Hessian of the log-posterior at whitened values (n_e, m), averaged over the points; in single precision."""
+    if isinstance(prior, PeopleWhitened):
+        found = [prior.precision(curvature_of_people(likelihood, prior, point)) for point in points]
+        return np.asarray(sum(found) / np.float32(len(found)))
     if not prior.square:
         return _precision_of_features(likelihood, prior, points)
     n_e, m = points[0].shape
@@ -125,6 +129,12 @@ def curvature_of_parts(likelihood: Likelihood, mixing: Singles, latent: Singles)
         ]
         for d in range(n_e)
     ]
+
+
+def curvature_of_people(likelihood: Likelihood, prior: PeopleWhitened, point: Array) -> list[list[Any]]:
+    """:func:`curvature_of_parts` at whitened values (n_e, size)."""
+    latent = prior.latent(point[..., None].astype(np.float32))[..., 0]
+    return curvature_of_parts(likelihood, prior.mixing, latent)
 
 
 def precision_factor(precision: Singles, factor: Singles | None = None) -> Singles:

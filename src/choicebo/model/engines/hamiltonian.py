@@ -136,7 +136,7 @@ def exchange(rng: np.random.Generator, target: Target, chains: Chains) -> Chains
     order = np.arange(n_e)
     pair = rng.permutation(n_e)[:2]
     order[pair] = order[pair[::-1]]
-    v = target.prior.whitened(target.prior.latent(chains.v)[order]).astype(np.float32)
+    v = target.prior.whitened(target.prior.told(chains.v)[order]).astype(np.float32)
     if not target.prior.square:
         # Features of the other dimension give nearly the same latent values, and so another likelihood. To exchange twice is
         # to do nothing, so the ratio of the densities is all that counts.
@@ -311,7 +311,7 @@ class Sampler:
         """Start at ``v: (n_e, m, LANES)``; the latent dimensions keep the order that they have at ``centre: (n_e, m)``."""
         self._engine, self._target, self._rng = engine, target, rng
         self._chains = begin(target, v)
-        self._reference = target.prior.latent(centre[..., None].astype(np.float32))[..., 0]
+        self._reference = target.prior.told(centre[..., None].astype(np.float32))[..., 0]
         self.log_step = float(np.log(engine.first_step_size))
         self._found: list[Singles] = []
         self._heights: list[Array] = []
@@ -343,9 +343,9 @@ class Sampler:
         Another order says the same about the choices, at other length-scales. A chain that came into one of these modes on its
         way would hardly leave it, and be counted for more than the mode's share.
         """
-        latent = self._target.prior.latent(self._chains.v)
-        ordered = np.stack([in_order_of(latent[..., lane], self._reference) for lane in range(LANES)], axis=-1)
-        if not np.array_equal(ordered, latent):
+        told = self._target.prior.told(self._chains.v)
+        ordered = np.stack([in_order_of(told[..., lane], self._reference) for lane in range(LANES)], axis=-1)
+        if not np.array_equal(ordered, told):
             self._chains = begin(self._target, self._target.prior.whitened(ordered).astype(np.float32))
 
     def draw(self, count: int) -> None:
@@ -362,7 +362,7 @@ class Sampler:
         prior, v = self._target.prior, np.stack(self._found, axis=-1)
         n_e, m = v.shape[:2]
         first, second = margin_pairs(prior.options)
-        rows = prior.factors[:, first] - prior.factors[:, second]
+        rows = prior.rows(first) - prior.rows(second)
         parts = rows @ v.reshape(n_e, m, -1)
         difference = (prior.mixing @ parts.reshape(n_e, -1)).reshape(n_e, len(first), LANES, -1)
         return np.concatenate([np.stack(self._heights, axis=1)[None], difference.min(0)]).astype(np.float64)

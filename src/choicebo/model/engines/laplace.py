@@ -27,12 +27,14 @@ from choicebo.model.engines.gaussian import (
     Mode,
     climb,
     covariance_of,
+    curvature_of_people,
     curved_features,
     fixed_points,
     log_posterior,
     precision_factor,
     root_of_inverse,
 )
+from choicebo.model.engines.people import PeopleWhitened
 from choicebo.model.engines.starting import starting_points
 from choicebo.model.engines.whitening import Whitened, Whitener
 from choicebo.model.evaluate import Likelihood
@@ -59,8 +61,8 @@ class Ascent(NamedTuple):
 
     hyper: Hyperparameters
     mode: Mode
-    latent: Singles
-    """(n_e, m): latent values at the mode."""
+    told: Singles
+    """(n_e, size): what :meth:`~choicebo.model.engines.whitening.Whitened.told` says of the mode."""
     metric: Array
     """Inverse of the negative Hessian by the hyperparameters, as far as the steps so far tell."""
     slope: Array
@@ -82,21 +84,23 @@ class Packing(NamedTuple):
     n_e: int
     dim: int
     correlated: bool
+    people: bool = False
 
     def vector(self, hyper: Hyperparameters) -> Array:
         """The free parameters."""
         parts = [hyper.log_lengthscale.ravel(), hyper.log_scale]
         if self.correlated:
             parts.append(hyper.coupling[np.tril_indices(self.n_e, -1)])
-        return np.concatenate(parts)
+        return np.concatenate([*parts, hyper.personal])
 
     def hyper(self, vector: Array) -> Hyperparameters:
         """The hyperparameters of a vector."""
-        split = self.n_e * self.dim
+        split, end = self.n_e * self.dim, len(vector) - (self.n_e if self.people else 0)
         coupling = np.zeros((self.n_e, self.n_e))
         if self.correlated:
-            coupling[np.tril_indices(self.n_e, -1)] = vector[split + self.n_e :]
-        return Hyperparameters(vector[:split].reshape(self.n_e, self.dim), vector[split : split + self.n_e], coupling)
+            coupling[np.tril_indices(self.n_e, -1)] = vector[split + self.n_e : end]
+        lengthscale, scale = vector[:split].reshape(self.n_e, self.dim), vector[split : split + self.n_e]
+        return Hyperparameters(lengthscale, scale, coupling, vector[end:])
 
     def first_metric(self, spec: ModelSpec) -> Array:
         """The prior's variances, less what the choices will tell at the least."""
@@ -104,7 +108,8 @@ class Packing(NamedTuple):
         lengthscale = np.full((self.n_e, self.dim), 0.1 * prior.lengthscale_spread**2)
         scale = np.full(self.n_e, 0.3 * prior.scale_spread**2)
         coupling = np.full((self.n_e, self.n_e), 0.25 / max(prior.independence, 0.1))
-        return np.diag(self.vector(Hyperparameters(lengthscale, scale, coupling)))
+        personal = np.full(self.n_e if self.people else 0, 0.3)
+        return np.diag(self.vector(Hyperparameters(lengthscale, scale, coupling, personal)))
 
 
 def hyper_slope(likelihood: Likelihood, prior: Whitened, mode: Mode) -> Hyperparameters:
@@ -116,6 +121,8 @@ def hyper_slope(likelihood: Likelihood, prior: Whitened, mode: Mode) -> Hyperpar
     away = solve_triangular(mode.factor, fixed_points(n_e * m), lower=True, trans="T", check_finite=False)
     points = (mode.v.reshape(-1, 1) + away).astype(np.float32).reshape(n_e, m, LANES)
     gradient = likelihood.value_and_gradient(prior.latent(points))[1]
+    if isinstance(prior, PeopleWhitened):
+        return _slope_of_people(likelihood, prior, mode, gradient, away.astype(np.float32))
     if not prior.square:
         return _slope_of_features(likelihood, prior, mode, gradient, away.astype(np.float32))
     slopes = prior.pulled(gradient).reshape(n_e * m, LANES)
@@ -141,6 +148,19 @@ def _slope_of_features(
     return prior.by_hyper(outer.reshape(n_e, -1, n_e, r))
 
 
+def _slope_of_people(
+    likelihood: Likelihood, prior: PeopleWhitened, mode: Mode, gradient: Singles, away: Singles
+) -> Hyperparameters:
+    """The same, person by person."""
+    away = away.reshape(*mode.v.shape, LANES)
+    blocks = curvature_of_people(likelihood, prior, mode.v)
+    slopes = prior.outer_side(gradient, gradient)
+    mean = slopes.mean(2, keepdims=True)
+    rest = slopes - mean + prior.curved(blocks, away)
+    outer = prior.outer(mean, mode.v[..., None].astype(np.float32)) + prior.outer(rest, away) / LANES
+    return prior.by_hyper(outer + prior.curved_outer(blocks, covariance_of(mode.factor)) / -1.0)
+
+
 @dataclasses.dataclass(frozen=True)
 class Ascender:
     """Steps of the hyperparameters and the mode together."""
@@ -153,7 +173,7 @@ class Ascender:
     @classmethod
     def of(cls, spec: ModelSpec, likelihood: Likelihood) -> Ascender:
         """For one data set."""
-        packing = Packing(spec.latent_dim, likelihood.X.shape[1], spec.correlated)
+        packing = Packing(spec.latent_dim, likelihood.X.shape[1], spec.correlated, likelihood.people is not None)
         return cls(spec, likelihood, Whitener.of(spec, likelihood), packing)
 
     def mode(self, hyper: Hyperparameters, v: Array) -> Mode:
@@ -165,7 +185,7 @@ class Ascender:
         prior = self.whitener.at(hyper)
         if _tied(hyper):
             # In a fixed order the rest of the way does not depend on the starting point.
-            order = np.argsort(prior.latent(mode.v[..., None].astype(np.float32))[:, 0, 0], kind="stable")
+            order = np.argsort(prior.told(mode.v[..., None].astype(np.float32))[:, 0, 0], kind="stable")
             mode = _reordered(mode, order[::-1] if reverse else order)
         return self._at(hyper, prior, mode, self.packing.first_metric(self.spec), _FIRST_STEP)
 
@@ -185,13 +205,13 @@ class Ascender:
     def _at(self, hyper: Hyperparameters, prior: Whitened, mode: Mode, metric: Array, trust: float) -> Ascent:
         by_choices = hyper_slope(self.likelihood, prior, mode)
         slope = self.packing.vector(by_choices) + self.packing.vector(self.spec.prior.gradient(hyper))
-        latent = prior.latent(mode.v[..., None].astype(np.float32))[..., 0]
+        told = prior.told(mode.v[..., None].astype(np.float32))[..., 0]
         evidence = mode.log_evidence + self.spec.prior.log_density(hyper)
-        return Ascent(hyper, mode, latent, metric, slope, evidence, trust)
+        return Ascent(hyper, mode, told, metric, slope, evidence, trust)
 
     def _follow(self, state: Ascent, prior: Whitened) -> Array:
         """Where the mode may be at other hyperparameters: the same whitened values, the same latent ones, or between them."""
-        same = prior.whitened(state.latent)
+        same = prior.whitened(state.told)
         share = np.linspace(0.0, 1.0, LANES)
         between = state.mode.v[..., None] * (1.0 - share) + same[..., None] * share
         return np.asarray(between[..., int(log_posterior(self.likelihood, prior, between)[0].argmax())])
@@ -206,7 +226,7 @@ def _reordered(mode: Mode, order: NDArray[np.int64]) -> Mode:
 
 
 def _tied(hyper: Hyperparameters) -> bool:
-    same = all((part == part[:1]).all() for part in (hyper.log_lengthscale, hyper.log_scale))
+    same = all((part == part[:1]).all() for part in (hyper.log_lengthscale, hyper.log_scale, hyper.personal))
     return bool(same and len(hyper.log_scale) > 1 and not hyper.coupling.any())
 
 
@@ -302,7 +322,7 @@ class Laplace:
             for reverse in ways
         ]
         if start is not None:
-            known = ascender.whitener.at(start).whitened(climbs[0].latent)
+            known = ascender.whitener.at(start).whitened(climbs[0].told)
             climbs.append(ascender.begin(start, ascender.mode(start, known)))
         # An interruption in one thread must reach the caller: only the first reports.
         reports = [report.part(0.5, 1.0), *[Reporter()] * (len(climbs) - 1)]
@@ -328,8 +348,8 @@ class Laplace:
         found = [_basin(best.mode, best.evidence)]
         log_prior = ascender.spec.prior.log_density(best.hyper)
         for other in _distinct(modes)[1:]:
-            latent = before.latent(other.v[..., None].astype(np.float32))[..., 0]
-            mode = climb(ascender.likelihood, prior, prior.whitened(in_order_of(latent, best.latent)))
+            told = before.told(other.v[..., None].astype(np.float32))[..., 0]
+            mode = climb(ascender.likelihood, prior, prior.whitened(in_order_of(told, best.told)))
             near = _basin(mode, mode.log_evidence + log_prior)
             if len(_apart([*found, near])) > len(found) and near.log_evidence > best.evidence - self.rival:
                 found.append(near)

@@ -31,6 +31,9 @@ _DRAWS = 2
 _RATE, _HYPER_RATE = 0.1, 0.3
 _SHORTENED = 0.2
 """Length-scales begin at this share of their prior median."""
+_ALIKE = -1.0
+"""The logarithm of the odds of personal taste, against that of sharing, at which several people begin: what they share, which all
+answers tell of, is found first."""
 _SPREAD = 0.15
 """The zero function is a saddle (all latent dimensions alike): a small random mean breaks the symmetry."""
 
@@ -72,55 +75,61 @@ def starting_points(
     n_e, m, dim = spec.latent_dim, likelihood.coordinates, likelihood.X.shape[1]
     shared = dataclasses.replace(spec, latent_dim=1, correlated=False)
     whitener = Whitener.of(shared, likelihood)
-    hyper = spec.prior.centre(dim, 1)
-    hyper = hyper._replace(log_lengthscale=hyper.log_lengthscale + np.log(_SHORTENED))
+    hyper = spec.prior.centre(dim, 1, likelihood.people is not None)
+    hyper = hyper._replace(log_lengthscale=hyper.log_lengthscale + np.log(_SHORTENED), personal=hyper.personal + _ALIKE)
     mean: Singles = (_SPREAD * rng.standard_normal((n_e, m, starts))).astype(np.float32)
     log_sd: Singles = np.full_like(mean, -0.5)
     by_mean, by_sd, by_hyper = Adam(), Adam(), Adam(0.8, 0.95)
     for number in range(_ROUNDS):
         prior = whitener.at(hyper)
-        rows = m if prior.square else likelihood.options
-        outer, bound = np.zeros((rows, m), dtype=np.float32), np.zeros(starts)
+        total, bound = None, np.zeros(starts)
         for _ in range(_STEPS):
             half = rng.standard_normal((n_e, m, starts, _DRAWS // 2), dtype=np.float32)
             noise = np.concatenate([half, -half], axis=3)
             sd = np.exp(log_sd)
             v = (mean[..., None] + sd[..., None] * noise).reshape(n_e, m, -1)
-            values, slopes, sides = _evaluate(likelihood, prior, v)
-            for side, value in zip(sides, v, strict=True):
-                outer += side @ value.T
+            values, slopes, outer = _evaluate(likelihood, prior, v)
+            outer = outer / (_STEPS * starts * _DRAWS)
+            total = outer if total is None else total + outer
             slopes = slopes.reshape(noise.shape)
             divergence = 0.5 * (sd * sd + mean * mean - 1.0 - 2.0 * log_sd).sum((0, 1), dtype=np.float64)
             bound += values.reshape(starts, _DRAWS).mean(1) - divergence
             up_sd = (slopes * noise).mean(3) * sd - sd * sd + np.float32(1.0)
             mean = mean + np.float32(_RATE) * by_mean.step(slopes.mean(3) - mean)
             log_sd = log_sd + np.float32(_RATE) * by_sd.step(up_sd)
-        slope = prior.by_hyper((outer / (_STEPS * starts * _DRAWS)).reshape(1, -1, 1, m))
+        slope = prior.by_hyper(total)
         # All latent dimensions share one set of hyperparameters, hence its prior counts as often.
         density = spec.prior.gradient(hyper)
         uphill = [by + n_e * of_prior for by, of_prior in zip(slope[:2], density[:2], strict=True)]
         move = _HYPER_RATE * by_hyper.step(np.concatenate([part.ravel() for part in uphill]))
-        hyper = Hyperparameters(hyper.log_lengthscale + move[:-1], hyper.log_scale + move[-1:], hyper.coupling)
+        hyper = hyper._replace(log_lengthscale=hyper.log_lengthscale + move[:-1], log_scale=hyper.log_scale + move[-1:])
         report("looking for where to begin", (number + 1) / _ROUNDS)
     order = np.argsort(-np.nan_to_num(bound, nan=-np.inf), kind="stable")
     alike = Hyperparameters(
-        np.repeat(hyper.log_lengthscale, n_e, axis=0), np.repeat(hyper.log_scale, n_e), np.zeros((n_e, n_e))
+        np.repeat(hyper.log_lengthscale, n_e, axis=0),
+        np.repeat(hyper.log_scale, n_e),
+        np.zeros((n_e, n_e)),
+        np.repeat(hyper.personal, n_e),
     )
     mean_end, log_sd_end = (np.moveaxis(part, 2, 0)[order].astype(np.float64) for part in (mean, log_sd))
     return Starts(alike, mean_end, log_sd_end, bound[order] / _STEPS)
 
 
-def _evaluate(likelihood: Likelihood, prior: Whitened, v: Singles) -> tuple[Array, Singles, Singles]:
-    """Log-likelihood (lanes,), its slope by ``v: (n_e, size, lanes)``, and the side of the outer product that hyperparameters
-    learn from, where all latent dimensions share one factor."""
-    factor, scale = prior.factors[0], prior.mixing[0, 0]
-    lanes = v.shape[2]
-    latent = np.zeros((len(v), len(factor), -(-lanes // LANES) * LANES), dtype=np.float32)
-    latent[..., :lanes] = scale * (factor @ v)
+def _evaluate(likelihood: Likelihood, prior: Whitened, v: Singles) -> tuple[Array, Singles, Any]:
+    """Log-likelihood (lanes,), its slope by ``v: (n_e, size, lanes)``, and what hyperparameters learn from.
+
+    The prior is that of one latent dimension, which all of them share: each is as many further lanes to it.
+    """
+    n_e, size, lanes = v.shape
+    as_one = v.transpose(1, 0, 2).reshape(1, size, n_e * lanes)
+    found = prior.latent(as_one).reshape(-1, n_e, lanes).transpose(1, 0, 2)
+    latent = np.zeros((n_e, found.shape[1], -(-lanes // LANES) * LANES), dtype=np.float32)
+    latent[..., :lanes] = found
     values, slopes = np.empty(latent.shape[2]), np.empty_like(latent)
     for at in range(0, latent.shape[2], LANES):
         block = slice(at, at + LANES)
         values[block], slopes[..., block] = likelihood.value_and_gradient(np.ascontiguousarray(latent[..., block]))
-    gradient = np.ascontiguousarray(slopes[..., :lanes])
-    pulled = scale * (factor.T @ gradient)
-    return values[:lanes], pulled, pulled if prior.square else scale * gradient
+    gradient = slopes[..., :lanes].transpose(1, 0, 2).reshape(1, -1, n_e * lanes)
+    pulled = prior.pulled(gradient)
+    outer = prior.outer(prior.outer_side(gradient, pulled), as_one)
+    return values[:lanes], pulled.reshape(size, n_e, lanes).transpose(1, 0, 2), outer

@@ -105,9 +105,7 @@ class _Course:
     def _round(self, rng: np.random.Generator, pace: float) -> None:
         engine, spec = self._engine, self._whitener.spec
         prior = self._prior or self._whitener.at(self.hyper)
-        size, n_e = self.q.mean.size, len(self.q.mean)
-        rows = size if prior.square else n_e * prior.options
-        outer, bounds = np.zeros((rows, size), dtype=np.float32), []
+        outer, bounds = None, []
         for _ in range(engine.steps_per_round):
             half = rng.standard_normal((*self.q.mean.shape, LANES // 2), dtype=np.float32)
             noise = np.concatenate([half, -half], axis=2)
@@ -116,14 +114,14 @@ class _Course:
             bounds.append(float(values.mean()) - self.q.divergence)
             slope = prior.pulled(gradient) / np.float32(LANES)
             if self._prior is None:
-                side = slope if prior.square else prior.outer_side(gradient, slope) / np.float32(LANES)
-                outer += side.reshape(rows, LANES) @ v.reshape(size, LANES).T
+                side = prior.outer_side(gradient, slope * np.float32(LANES))
+                part = prior.outer(side, v) / (LANES * engine.steps_per_round)
+                outer = part if outer is None else outer + part
             self._step(slope, noise, np.float32(pace * engine.learning_rate))
         self.trace.append(float(np.mean(bounds)) + spec.prior.log_density(self.hyper))
         if self._prior is not None:
             return
-        m = self.q.mean.shape[1]
-        by_choices = prior.by_hyper((outer / engine.steps_per_round).reshape(n_e, -1, n_e, m))
+        by_choices = prior.by_hyper(outer)
         uphill = [a + b for a, b in zip(by_choices, spec.prior.gradient(self.hyper), strict=True)]
         moves = [adam.step(part) for adam, part in zip(self._hyper_adams, uphill, strict=True)]
         rate = pace * engine.hyper_learning_rate

@@ -21,7 +21,7 @@ from choicebo._runtime import in_parallel
 from choicebo.model import covariance
 from choicebo.model.covariance import Factors, Hyperparameters
 from choicebo.model.engines.base import ModelSpec
-from choicebo.model.evaluate import Likelihood
+from choicebo.model.evaluate import Likelihood, People
 from choicebo.model.features import FeatureFactors
 from choicebo.model.native import LANES
 
@@ -73,10 +73,16 @@ class Whitened:
         """Latent values (n_e, m, lanes) of whitened ones, (n_e, size, lanes)."""
         return self._mixed(self.mixing, self.factors @ v)
 
-    def whitened(self, latent: Singles) -> Array:
-        """Whitened values of latent ones, (n_e, m) or (n_e, m, lanes)."""
-        latent = self._telling(latent)
-        parts = np.linalg.solve(self._mixing, latent.reshape(len(latent), -1)).reshape(latent.shape)
+    def told(self, v: Singles) -> Singles:
+        """What says as much as the whitened values ``v: (n_e, size, lanes)`` and means the same at other hyperparameters.
+
+        Here, the latent values.
+        """
+        return self.latent(v)
+
+    def whitened(self, told: Singles) -> Array:
+        """Whitened values of what :meth:`told` gives, (n_e, size) or (n_e, size, lanes)."""
+        parts = np.linalg.solve(self._mixing, told.reshape(len(told), -1)).reshape(told.shape)
         return np.stack(
             [
                 solve_triangular(lower, part, lower=True, check_finite=False)
@@ -116,6 +122,16 @@ class Whitened:
         """The left side of what :meth:`by_hyper` takes, from the derivatives by the latent values and by the whitened ones."""
         return pulled
 
+    def outer(self, side: Singles, v: Singles) -> Any:
+        """What :meth:`by_hyper` takes, of :meth:`outer_side` and whitened values ``v: (n_e, size, lanes)``, summed over the lanes."""
+        lanes = v.shape[2]
+        flat = side.reshape(-1, lanes) @ v.reshape(-1, lanes).T
+        return flat.reshape(len(side), -1, *v.shape[:2])
+
+    def rows(self, at: NDArray[np.int64]) -> Singles:
+        """(n_e, rows, size): what maps whitened values to the parts at some options."""
+        return np.asarray(self.factors[:, at])
+
     def over(self, draws: Array, function: Callable[[Array], Array]) -> Array:
         """``function`` of the latent values (lanes, n_e, m) of some of the ``draws: (draws, n_e, size)`` at a time."""
         if self.square:
@@ -126,10 +142,6 @@ class Whitened:
             return function(np.moveaxis(self.latent(np.moveaxis(block, 0, 2).astype(np.float32)), 2, 0))
 
         return np.concatenate(list(in_parallel(of_block, blocks)))
-
-    def _telling(self, latent: Singles) -> Singles:
-        """The latent values that the whitened ones follow from."""
-        return latent
 
     @staticmethod
     def _mixed(matrix: Singles, parts: Singles) -> Singles:
@@ -198,8 +210,9 @@ class FeatureWhitened(Whitened):
         by_scale, by_coupling = covariance.mixing_gradient(self.hyper, by_mixing)
         return Hyperparameters(by_lengthscale, damped * by_scale, by_coupling)
 
-    def _telling(self, latent: Singles) -> Singles:
-        return latent[:, self.inducing]
+    def told(self, v: Singles) -> Singles:
+        """The latent values of the inducing options, from which those of all follow."""
+        return self._mixed(self.mixing, self.found.lower.astype(np.float32) @ v)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -211,6 +224,9 @@ class Whitener:
     """Of the options, or of the inducing ones where there are any."""
     X: Array | None = None
     inducing: NDArray[np.int64] | None = None
+    people: People | None = None
+    option_of_row: NDArray[np.int64] | None = None
+    """With people, which of the options each of their rows is."""
 
     @classmethod
     def of(cls, spec: ModelSpec, likelihood: Likelihood) -> Whitener:
@@ -218,6 +234,12 @@ class Whitener:
         X, inducing = likelihood.X, likelihood.inducing
         if inducing is None:
             return cls(spec, covariance.squared_differences(X))
+        if likelihood.people is not None:
+            X, option_of_row = np.unique(X, axis=0, return_inverse=True)
+            option_of_row = option_of_row.reshape(-1)
+            inducing = option_of_row[inducing]
+            squared = covariance.squared_differences(X[inducing])
+            return cls(spec, squared, X, inducing, likelihood.people, option_of_row)
         return cls(spec, covariance.squared_differences(X[inducing]), X, inducing)
 
     def at(self, hyper: Hyperparameters) -> Whitened:
@@ -228,6 +250,12 @@ class Whitener:
             features = FeatureFactors(
                 self.spec.kernel, self.spec.nugget, self.X, self.inducing, self.squared, hyper.log_lengthscale
             )
+            if self.people is not None and self.option_of_row is not None:
+                from choicebo.model.engines.people import PeopleWhitened
+
+                return PeopleWhitened(
+                    self.spec, hyper, self.squared, features.of_inducing, features, self.option_of_row, self.people
+                )
             return FeatureWhitened(self.spec, hyper, self.squared, features.of_inducing, features, self.inducing)
         found = covariance.factors(self.spec.kernel, self.spec.nugget, self.squared, hyper.log_lengthscale)
         return Whitened(self.spec, hyper, self.squared, found)

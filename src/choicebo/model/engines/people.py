@@ -1,0 +1,277 @@
+"""Whitened coordinates of several people: what all share, and what is each person's own.
+
+Person ``r`` has the parts ``sqrt(1 - a) h_0 + sqrt(a) h_r``, where ``h_0`` and the ``h_r`` are independent and have the same
+covariance, and ``a`` is the share of personal taste, one for each latent dimension. With features, ``h_0 = Phi v_0`` and
+``h_r = Phi_p v_r``, where ``Phi_p`` has the first columns of ``Phi``: what is personal is known less well, and needs fewer.
+
+A choice is one person's. So the curvature of the likelihood couples a person's values with the shared ones only, and everything
+but the factor of the whole precision is done person by person.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+
+from choicebo.model import covariance
+from choicebo.model.covariance import Hyperparameters, personal_share
+from choicebo.model.engines.whitening import Whitened
+from choicebo.model.evaluate import People
+from choicebo.model.features import FeatureFactors
+
+Array = NDArray[np.float64]
+Singles = NDArray[Any]
+"""In single precision."""
+
+
+class Contracted(NamedTuple):
+    """All that derivatives by the hyperparameters need of the derivative by the parts times the whitened values."""
+
+    by_phi: Array
+    """(n_e, options, inducing): by the features."""
+    shared: Array
+    """(n_e, n_e): by the parts of the first dimension times what is shared in those of the second, summed."""
+    personal: Array
+    """(n_e, n_e): the same with what is personal."""
+
+    def __add__(self, other: Contracted) -> Contracted:  # type: ignore[override]
+        return Contracted(*(a + b for a, b in zip(self, other, strict=True)))
+
+    def __truediv__(self, by: float) -> Contracted:
+        return Contracted(*(part / by for part in self))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class PeopleWhitened(Whitened):
+    """The prior of the latent values of several people."""
+
+    features: FeatureFactors
+    """Of the different options."""
+    option_of_row: NDArray[np.int64]
+    """(m,): which of the different options each row is."""
+    people: People
+
+    @property
+    def square(self) -> bool:
+        """Not so."""
+        return False
+
+    @property
+    def options(self) -> int:
+        """The number of rows: of options, for each of those who saw them."""
+        return len(self.option_of_row)
+
+    @property
+    def size(self) -> int:
+        """The number of whitened values of a latent dimension."""
+        return self._shared + len(self.people.names) * self.people.personal
+
+    @property
+    def _shared(self) -> int:
+        return int(self.features.phi.shape[2])
+
+    @functools.cached_property
+    def _roots(self) -> tuple[Singles, Singles]:
+        """(n_e,) each: what the shared and the personal part are multiplied by."""
+        share = personal_share(self.hyper)
+        return np.sqrt(1.0 - share).astype(np.float32), np.sqrt(share).astype(np.float32)
+
+    @functools.cached_property
+    def _slices(self) -> list[slice]:
+        """The rows of each person; they stand together."""
+        ends = np.searchsorted(self.people.of_row, np.arange(len(self.people.names) + 1))
+        return [slice(int(a), int(b)) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+
+    @functools.cached_property
+    def _phi(self) -> Singles:
+        """(n_e, m, inducing): the features of each row."""
+        return np.ascontiguousarray(self.features.phi[:, self.option_of_row])
+
+    @functools.cached_property
+    def damping(self) -> Array:
+        """(n_e,): what the latent values are multiplied by before they are compared, as what the features leave out is noise."""
+        squares, p = self._phi**2, self.people.personal
+        by_shared, by_personal = (root[:, None] ** 2 for root in self._roots)
+        told = by_shared * squares.sum(2) + by_personal * squares[..., :p].sum(2)
+        left_out = np.maximum(1.0 - told, 0.0).mean(1)
+        return np.asarray(1.0 / np.sqrt(1.0 + covariance.mixing(self.hyper) ** 2 @ left_out))
+
+    @functools.cached_property
+    def _mixing(self) -> Array:
+        return self.damping[:, None] * covariance.mixing(self.hyper)
+
+    def _components(self, v: Singles) -> tuple[Singles, Singles]:
+        """What is shared and what is personal of the parts at all rows, (n_e, m, lanes) each."""
+        s, p = self._shared, self.people.personal
+        by_shared, by_personal = (root[:, None, None] for root in self._roots)
+        shared = by_shared * (self.features.phi @ v[:, :s])[:, self.option_of_row]
+        personal = np.empty_like(shared)
+        for number, rows in enumerate(self._slices):
+            own = v[:, s + number * p : s + (number + 1) * p]
+            np.matmul(self._phi[:, rows, :p], own, out=personal[:, rows])
+        personal *= by_personal
+        return shared, personal
+
+    def parts(self, v: Singles) -> Singles:
+        """The parts at all rows, (n_e, m, lanes), of whitened values (n_e, size, lanes)."""
+        shared, personal = self._components(v)
+        return shared + personal
+
+    def latent(self, v: Singles) -> Singles:
+        """Latent values (n_e, m, lanes) of whitened ones, (n_e, size, lanes)."""
+        return self._mixed(self.mixing, self.parts(v))
+
+    def pulled(self, gradient: Singles) -> Singles:
+        """The derivative by the whitened values, (n_e, size, lanes), from that by the latent ones, (n_e, m, lanes)."""
+        by_parts = self._mixed(self.mixing.T, gradient)
+        s, p = self._shared, self.people.personal
+        by_shared, by_personal = (root[:, None, None] for root in self._roots)
+        result = np.empty((len(by_parts), self.size, by_parts.shape[2]), dtype=np.float32)
+        result[:, :s] = by_shared * (np.swapaxes(self._phi, 1, 2) @ by_parts)
+        for number, rows in enumerate(self._slices):
+            own = np.swapaxes(self._phi[:, rows, :p], 1, 2) @ by_parts[:, rows]
+            result[:, s + number * p : s + (number + 1) * p] = by_personal * own
+        return result
+
+    def rows(self, at: NDArray[np.int64]) -> Singles:
+        """(n_e, rows, size): what maps whitened values to the parts at some rows."""
+        s, p = self._shared, self.people.personal
+        by_shared, by_personal = (root[:, None, None] for root in self._roots)
+        result = np.zeros((len(self._phi), len(at), self.size), dtype=np.float32)
+        result[..., :s] = by_shared * self._phi[:, at]
+        own = s + self.people.of_row[at][:, None] * p + np.arange(p)
+        result[:, np.arange(len(at))[:, None], own] = by_personal * self._phi[:, at, :p]
+        return result
+
+    def told(self, v: Singles) -> Singles:
+        """What is shared and what is personal at the inducing options, (n_e, size, lanes), in units of the noise."""
+        return self._mixed(self.mixing, self._blockwise(v, lambda lower, block: lower @ block))
+
+    def whitened(self, told: Singles) -> Array:
+        """Whitened values of what :meth:`told` gives, (n_e, size) or (n_e, size, lanes)."""
+        parts = np.linalg.solve(self._mixing, told.reshape(len(told), -1)).reshape(*told.shape[:2], -1)
+        found = self._blockwise(
+            parts, lambda lower, block: solve_triangular(lower, block, lower=True, check_finite=False), inverse=True
+        )
+        return np.asarray(found.reshape(told.shape), dtype=np.float64)
+
+    def _blockwise(self, given: Singles, function: Any, inverse: bool = False) -> Singles:
+        s, p = self._shared, self.people.personal
+        power = -1.0 if inverse else 1.0
+        scales = [np.maximum(root, 1e-3) ** power for root in self._roots]
+        result = np.empty_like(given)
+        lanes = given.shape[2]
+        for d, lower in enumerate(self.found.lower):
+            result[d, :s] = scales[0][d] * function(lower, given[d, :s])
+            # All persons at once: side by side as columns.
+            own = given[d, s:].reshape(-1, p, lanes).transpose(1, 0, 2).reshape(p, -1)
+            found = scales[1][d] * function(lower[:p, :p], own)
+            result[d, s:] = found.reshape(p, -1, lanes).transpose(1, 0, 2).reshape(-1, lanes)
+        return result
+
+    def outer_side(self, gradient: Singles, pulled: Singles) -> Singles:
+        """The derivative by the parts at all rows."""
+        return self._mixed(self.mixing.T, gradient)
+
+    def outer(self, side: Singles, v: Singles) -> Contracted:
+        """What :meth:`by_hyper` needs of ``side v^T``, of :meth:`outer_side` and whitened values, summed over the lanes."""
+        s, p = self._shared, self.people.personal
+        shared, personal = self._components(v)
+        inner = [np.einsum("dml,eml->de", side, part, dtype=np.float64, optimize=True) for part in (shared, personal)]
+        by_shared, by_personal = self._roots
+        rows = np.empty((len(side), self.options, s), dtype=np.float32)
+        np.matmul(side, np.swapaxes(by_shared[:, None, None] * v[:, :s], 1, 2), out=rows)
+        for number, of_person in enumerate(self._slices):
+            own = by_personal[:, None, None] * v[:, s + number * p : s + (number + 1) * p]
+            rows[:, of_person, :p] += side[:, of_person] @ np.swapaxes(own, 1, 2)
+        return Contracted(self._by_option(rows), inner[0], inner[1])
+
+    def by_hyper(self, outer: Contracted) -> Hyperparameters:  # type: ignore[override]
+        """The derivative by the hyperparameters at fixed whitened values, from what :meth:`outer` gives."""
+        by_lengthscale = self.features.gradient(outer.by_phi)
+        share = personal_share(self.hyper)
+        by_personal = -0.5 * share * np.diag(outer.shared) + 0.5 * (1.0 - share) * np.diag(outer.personal)
+        by_parts, damped = outer.shared + outer.personal, self.damping**2
+        if not self.spec.correlated:
+            return Hyperparameters(by_lengthscale, damped * np.diag(by_parts), np.zeros_like(by_parts), by_personal)
+        by_mixing = np.asarray(np.linalg.solve(covariance.mixing(self.hyper).T, by_parts), dtype=np.float64)
+        by_scale, by_coupling = covariance.mixing_gradient(self.hyper, by_mixing)
+        return Hyperparameters(by_lengthscale, damped * by_scale, by_coupling, by_personal)
+
+    def precision(self, blocks: list[list[Any]]) -> Singles:
+        """The precision of the whitened values, from the curvature of the parts, a sparse matrix for each two dimensions."""
+        n_e, size = len(blocks), self.size
+        result = np.zeros((n_e, size, n_e, size), dtype=np.float32)
+        s = self._shared
+        for number, features, curved in self._of_persons(blocks):
+            own = self._own(number)
+            for d in range(n_e):
+                for e in range(d + 1):
+                    found = features[d].T @ curved[d][e] @ features[e]
+                    block = result[d, :, e]
+                    block[:s, :s] += found[:s, :s]
+                    block[own, :s] = found[s:, :s]
+                    block[:s, own] = found[:s, s:]
+                    block[own, own] = found[s:, s:]
+        for d in range(n_e):
+            for e in range(d):
+                result[e, :, d] = result[d, :, e].T
+        flat = result.reshape(n_e * size, n_e * size)
+        flat[np.arange(n_e * size), np.arange(n_e * size)] += 1.0
+        return 0.5 * (flat + flat.T)
+
+    def curved(self, blocks: list[list[Any]], v: Singles) -> Singles:
+        """The curvature of the parts times the parts of whitened values, (n_e, m, lanes)."""
+        parts = self.parts(v)
+        return np.stack([sum(block @ part for block, part in zip(row, parts, strict=True)) for row in blocks])
+
+    def curved_outer(self, blocks: list[list[Any]], covariances: Singles) -> Contracted:
+        """What :meth:`by_hyper` needs of the curvature of the parts times the covariance of the whitened values."""
+        n_e, s, p = len(blocks), self._shared, self.people.personal
+        whole = covariances.reshape(n_e, self.size, n_e, self.size)
+        by_shared, by_personal = self._roots
+        rows = np.zeros((n_e, self.options, s), dtype=np.float32)
+        inner = np.zeros((2, n_e, n_e))
+        for number, features, curved in self._of_persons(blocks):
+            own = np.r_[0:s, self._own(number)]
+            local = whole[:, own][:, :, :, own]
+            of_person = self._slices[number]
+            for d in range(n_e):
+                # The derivative by the parts of dimension d, times the whitened values of dimension e.
+                by_e = [sum(curved[d][g] @ (features[g] @ local[g, :, e]) for g in range(n_e)) for e in range(n_e)]
+                rows[d, of_person] = by_shared[d] * by_e[d][:, :s]
+                rows[d, of_person, :p] += by_personal[d] * by_e[d][:, s:]
+                for e in range(n_e):
+                    inner[0, d, e] += np.vdot(by_e[e][:, :s], features[e][:, :s])
+                    inner[1, d, e] += np.vdot(by_e[e][:, s:], features[e][:, s:])
+        return Contracted(self._by_option(rows), inner[0], inner[1])
+
+    def _of_persons(self, blocks: list[list[Any]]) -> Iterator[tuple[int, list[Singles], list[list[Singles]]]]:
+        """For each person who answered: the number, the features with both roots, and the curvature of the rows, dense."""
+        p = self.people.personal
+        by_shared, by_personal = self._roots
+        for number, rows in enumerate(self._slices):
+            if rows.start == rows.stop:
+                continue
+            features = [
+                np.concatenate([by_shared[d] * phi[rows], by_personal[d] * phi[rows, :p]], axis=1)
+                for d, phi in enumerate(self._phi)
+            ]
+            yield number, features, [[block[rows, rows].toarray() for block in row] for row in blocks]
+
+    def _own(self, number: int) -> slice:
+        begin = self._shared + number * self.people.personal
+        return slice(begin, begin + self.people.personal)
+
+    def _by_option(self, rows: Singles) -> Array:
+        """Sums (n_e, options, inducing) over the rows of each of the different options."""
+        result = np.zeros((len(rows), self.features.phi.shape[1], rows.shape[2]))
+        for d, each in enumerate(rows):
+            np.add.at(result[d], self.option_of_row, each)
+        return result
