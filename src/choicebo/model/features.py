@@ -62,8 +62,9 @@ def telling_rows(
 ) -> tuple[Rows, Array]:
     """Rows of ``X: (m, d)`` that tell most about the others, at ``lengthscales: (n_e, d)``, those that tell most first.
 
-    Also, how much of the variance those before each of them leave out, on average. Each is the option of which those before it leave most unknown, summed over the latent dimensions (a Cholesky factor with
-    pivots). So copies and near-copies are never taken together, and categories come first.
+    Also, how much of the variance those before each of them leave out, on average. Each is the option of which those before it
+    leave most unknown, summed over the latent dimensions (a Cholesky factor with pivots). So copies and near-copies are never
+    taken together, and categories come first.
     """
     m, n_e = len(X), len(lengthscales)
     among = np.linspace(0, m, min(m, _CANDIDATES), endpoint=False).astype(np.int64)

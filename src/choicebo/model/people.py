@@ -8,7 +8,6 @@ model can be asked of each of several.
 
 from __future__ import annotations
 
-import dataclasses
 from typing import NamedTuple
 
 import numpy as np
@@ -81,7 +80,7 @@ class PeopleDraws(NamedTuple):
         shared = len(self.inducing)
         own = self.whitened[..., shared:].reshape(*self.whitened.shape[:3], len(self.names), self.personal)
         # What the answers say nothing of is as probable as before them.
-        fresh = np.random.default_rng([7, number + 1]).standard_normal(self.whitened.shape[:3] + (shared,))
+        fresh = np.random.default_rng([7, number + 1]).standard_normal((*self.whitened.shape[:3], shared))
         if number >= 0:
             fresh[..., : self.personal] = own[..., number, :]
         by_shared, by_personal = (np.sqrt(part)[:, None] for part in (1.0 - self.share, self.share))
@@ -150,22 +149,3 @@ def with_people(hyper: Hyperparameters) -> Hyperparameters:
 def is_of_people(choices: tuple[object, ...]) -> bool:
     """Whether more than one person made the choices."""
     return len({choice.rater for choice in choices}) > 1  # type: ignore[attr-defined]
-
-
-@dataclasses.dataclass(frozen=True)
-class Agreement:
-    """How far several people have the same taste."""
-
-    names: tuple[str | None, ...]
-    share: Array
-    """(n_e,): of each hidden objective, the share of personal taste: 0 where all want the same, 1 where they have nothing in common."""
-    lower: Array
-    upper: Array
-    """(n_e,): the ends of its most probable interval, 95 %."""
-    matrix: Array
-    """(people, people): probability that two of them keep the same options of a set that is drawn at random."""
-    matrix_lower: Array
-    matrix_upper: Array
-    """(people, people): the central 95 % of it over the draws."""
-    lapses: Array
-    """(people,): how probable a slip is of each; who answers at random has a high one, and is counted for little."""

@@ -29,12 +29,13 @@ from choicebo.model.evaluate import Likelihood
 from choicebo.model.likelihood import is_number
 from choicebo.model.loo import Loo, khat_limit, leave_one_out, smoothed_weights, summarised
 from choicebo.model.own_parts import OwnParts
-from choicebo.model.people import Agreement, PeopleDraws, in_order
+from choicebo.model.people import PeopleDraws, in_order
 from choicebo.notebook_html import facts
 from choicebo.space.points import point_keys
 from choicebo.space.values import as_executor, as_flag, as_generator
 
 if TYPE_CHECKING:
+    from choicebo.model.agreement import Agreement
     from choicebo.space import Searchable
 
 Array = NDArray[np.float64]
@@ -421,7 +422,7 @@ class Posterior:
         weights = np.array([choice.weight for choice in self.data.choices])
         if self.rater is not None:
             return self._loo_of_person()
-        likelihood, hyper, whitened = self._as_fitted()
+        likelihood, hyper, whitened = self.as_fitted()
         with one_blas_thread():
             return leave_one_out(
                 likelihood,
@@ -437,7 +438,7 @@ class Posterior:
                 executor=executor,
             )
 
-    def _as_fitted(self) -> tuple[Likelihood, Hyperparameters, Array]:
+    def as_fitted(self) -> tuple[Likelihood, Hyperparameters, Array]:
         """The likelihood, the hyperparameters and the whitened draws as the engine had them."""
         if self.people is None:
             likelihood = Likelihood.of(self.data, self.likelihood, self.spec.lapse).represented_by(self.inducing)

@@ -319,6 +319,30 @@ class Sampler:
         self.divergences = 0
 
     @property
+    def target(self) -> Target:
+        """What is sampled, with the mass matrix as it is now."""
+        return self._target
+
+    def advance(self) -> Chains:
+        """One transition that is not kept, and where it leads."""
+        self._move()
+        return self._chains
+
+    def move_to(self, prior: Whitened) -> None:
+        """Go on at other hyperparameters, with the same mass matrix.
+
+        The chains begin halfway between the same whitened values, which is right where the choices say nothing, and the same
+        latent ones, which is right where they say everything.
+        """
+        same = prior.whitened(self._target.prior.told(self._chains.v)).astype(np.float32)
+        self._target = self._target._replace(prior=prior)
+        self._chains = begin(self._target, np.float32(0.5) * (self._chains.v + same))
+
+    def centre(self) -> Array:
+        """(n_e, m): the mean of the chains."""
+        return np.asarray(self._chains.v.mean(2, dtype=np.float64))
+
+    @property
     def acceptance(self) -> float:
         """The mean over all draws."""
         return float(np.mean(self._acceptances))

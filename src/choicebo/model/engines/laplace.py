@@ -286,7 +286,11 @@ class Laplace:
     ) -> Learned:
         """Hyperparameters, and the Gaussians at the modes that they give."""
         part = likelihood.sample(self.subset)
-        learned = self._learn(rng, spec, part, start, report)
+        learned = self._learn(rng, spec, part, start, report if likelihood.people is None else report.part(0.0, 0.7))
+        if likelihood.people is not None:
+            from choicebo.model.engines.refining import refined  # which samples, with what this learns
+
+            learned = refined(rng, spec, part, learned, report.part(0.7, 1.0))
         if part is likelihood:
             return learned
         prior = Whitener.of(spec, likelihood).at(learned.hyper)

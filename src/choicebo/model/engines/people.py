@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -86,7 +87,7 @@ class PeopleWhitened(Whitened):
     def _slices(self) -> list[slice]:
         """The rows of each person; they stand together."""
         ends = np.searchsorted(self.people.of_row, np.arange(len(self.people.names) + 1))
-        return [slice(int(a), int(b)) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        return [slice(int(a), int(b)) for a, b in itertools.pairwise(ends)]
 
     @functools.cached_property
     def _phi(self) -> Singles:
@@ -192,7 +193,7 @@ class PeopleWhitened(Whitened):
             rows[:, of_person, :p] += side[:, of_person] @ np.swapaxes(own, 1, 2)
         return Contracted(self._by_option(rows), inner[0], inner[1])
 
-    def by_hyper(self, outer: Contracted) -> Hyperparameters:  # type: ignore[override]
+    def by_hyper(self, outer: Any) -> Hyperparameters:
         """The derivative by the hyperparameters at fixed whitened values, from what :meth:`outer` gives."""
         by_lengthscale = self.features.gradient(outer.by_phi)
         share = personal_share(self.hyper)

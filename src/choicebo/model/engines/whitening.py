@@ -94,7 +94,7 @@ class Whitened:
         """The derivative by the whitened values, (n_e, size, lanes), from that by the latent ones, (n_e, m, lanes)."""
         return np.swapaxes(self.factors, 1, 2) @ self._mixed(self.mixing.T, gradient)
 
-    def by_hyper(self, outer: Array) -> Hyperparameters:
+    def by_hyper(self, outer: Any) -> Hyperparameters:
         """The derivative by the hyperparameters at fixed whitened values.
 
         ``outer: (n_e, m, n_e, m)`` is the derivative by the whitened values (see :meth:`outer_side`) times these values,
@@ -123,7 +123,7 @@ class Whitened:
         return pulled
 
     def outer(self, side: Singles, v: Singles) -> Any:
-        """What :meth:`by_hyper` takes, of :meth:`outer_side` and whitened values ``v: (n_e, size, lanes)``, summed over the lanes."""
+        """What :meth:`by_hyper` takes: :meth:`outer_side` times whitened values ``v: (n_e, size, lanes)``, over all lanes."""
         lanes = v.shape[2]
         flat = side.reshape(-1, lanes) @ v.reshape(-1, lanes).T
         return flat.reshape(len(side), -1, *v.shape[:2])
@@ -187,7 +187,7 @@ class FeatureWhitened(Whitened):
         """The derivative by the parts at all options."""
         return self._mixed(self.mixing.T, gradient)
 
-    def by_hyper(self, outer: Array) -> Hyperparameters:
+    def by_hyper(self, outer: Any) -> Hyperparameters:
         """As of square factors, where ``outer: (n_e, m, n_e, size)`` has the derivative by the parts in its place."""
         n_e = len(outer)
         own = np.stack([outer[d, :, d] for d in range(n_e)])
