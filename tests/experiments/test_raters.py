@@ -112,7 +112,7 @@ def test_an_unknown_way_is_refused() -> None:
         raters.learn("alone", one_person(), QUICKEST)
 
 
-@pytest.mark.parametrize(("way", "joining"), [("truth", 0), ("together", 0), ("separate", 5), ("related", 5)])
+@pytest.mark.parametrize(("way", "joining"), [("truth", 0), ("together", 0), ("separate", 5)])
 def test_a_simulated_trial_scores_people_and_newcomer(way: str, joining: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(raters_simulated, "ChoiceGP", lambda **settings: cb.ChoiceGP(engine="laplace", **settings))
     (trial,) = (
@@ -123,7 +123,6 @@ def test_a_simulated_trial_scores_people_and_newcomer(way: str, joining: int, mo
     found = raters_simulated.run_trial(trial)
     assert ("people" in found) == (joining == 0)
     assert found["newcomer"]["log_score"] < 0.0
-    assert ("agreement" in found) == (way == "related")
 
 
 def test_the_truth_foretells_better_than_anybody_guesses() -> None:
