@@ -75,3 +75,21 @@ def test_the_parallel_plot_has_a_line_for_each_option_and_an_axis_for_what_varie
 def test_a_space_that_is_not_the_posteriors_is_refused():
     with pytest.raises(InvalidInputError, match="its own space"):
         plots.parallel_options(posterior(), cb.Space([cb.Real("size", 0, 1)]))
+
+
+def test_what_is_known_has_an_axis_by_name_on_which_better_is_further_up():
+    space = cb.Space(
+        [cb.Real("flour", 1, 5), cb.Integer("minutes", 5, 40)],
+        objectives=["minimise price = 2*flour + 0.3*minutes"],
+    )
+    X = space.sobol(12)
+    choices = [cb.Choice((at, at + 1, at + 2), (at,)) for at in range(10)]
+    posterior = cb.ChoiceGP(1, engine="laplace", known=space.known).fit_silently(cb.ChoiceData(X, choices))
+    (axes,) = plots.pareto_map(posterior, space=space).axes
+    assert axes.get_ylabel() == "price (known) →"
+    assert axes.yaxis_inverted()
+    assert not axes.xaxis_inverted()
+    shown = np.concatenate([line.get_ydata() for line in axes.lines])
+    np.testing.assert_allclose(np.sort(shown), np.sort(space.known.values(posterior.options)[:, 0]))
+    (axes,) = plots.parallel_options(posterior, space).axes
+    assert [label.get_text() for label in axes.get_xticklabels()][-1] == "price (known)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from datetime import datetime
 
 _LONGEST = 300
@@ -41,6 +42,19 @@ def plural(number: float, thing: str, things: str = "") -> str:
     ('option', 'options')
     """
     return thing if number == 1 else things or f"{thing}s"
+
+
+def explained_by(hidden: int, known: Sequence[str] = ()) -> str:
+    """What a model explains answers by.
+
+    >>> explained_by(2), explained_by(1, ["price"]), explained_by(0, ["price", "mass"])
+    ('2 hidden objectives', 'price, which is known, and 1 hidden objective', 'price and mass, which are known, alone')
+    """
+    if not known:
+        return counted(hidden, "hidden objective")
+    names = " and ".join([", ".join(known[:-1]), known[-1]] if len(known) > 1 else known)
+    given = f"{names}, which {'is' if len(known) == 1 else 'are'} known,"
+    return f"{given} and {counted(hidden, 'hidden objective')}" if hidden else f"{given} alone"
 
 
 def value_text(value: object) -> str:

@@ -89,7 +89,7 @@ def test_a_study_is_not_created_twice(run, bread, tmp_path):
 
 def test_questions_lead_to_a_study_and_wrong_answers_are_asked_again(run):
     typed = [
-        *("bread", "", "Which loaves?", ""),  # name, file, question, no table
+        *("bread", "", "", "Which loaves?", ""),  # name, file, way of answering, question, no table
         *("minutes", "2", "five", "5", "40", "min"),  # a whole number; "five" is explained
         *("minutes", "flour", "4", "rye", "rye, wheat"),  # a name twice; one value is not enough
         *("oven", "5", "gas"),
@@ -123,13 +123,14 @@ def test_questions_lead_to_a_study_and_wrong_answers_are_asked_again(run):
 
 def test_a_table_and_an_option_of_today_can_be_given_by_question_and_answer(run, tmp_path):
     (tmp_path / "menu.csv").write_text("id,price\n1,3\n2,5\n3,9\n")
-    result = run("new", "menu.db", input="\n\nmenu.csv\n2\ny\n7\n2\ny\n")
+    result = run("new", "menu.db", input="\n9\n4\n\nmenu.csv\n2\ny\n7\n2\ny\n")
     assert result.exit_code == 0, result.output
     with Study.open("menu.db") as study:
         assert study.baseline == {"id": 2, "price": 5}
+        assert (study.answer, study.question) == ("ranking", "Which of these is the best, which the next?")
 
 
-@pytest.mark.parametrize("typed", ["bread\n", "bread\n\n\n\nx\n1\n0\n1\n\n\n\n\n2\nn\nn\n"])
+@pytest.mark.parametrize("typed", ["bread\n", "bread\n\n\n\n\nx\n1\n0\n1\n\n\n\n\n2\nn\nn\n"])
 def test_nothing_is_created_if_the_input_ends_or_the_person_says_no(run, tmp_path, typed):
     result = run("new", input=typed)
     assert result.exit_code == 1

@@ -154,3 +154,71 @@ def test_keys_of_a_pipe_are_its_characters():
     with keys:
         keys.forget()
         assert [keys.read() for _ in range(4)] == ["a", "1", ENTER, END]
+
+
+def ways(tmp_path, way, **extra):
+    size = {"query_size": 2} if way == "pair" else {}
+    Study.create(tmp_path / "way.db", "way", SPACE, answer=way, **QUICK | size | extra).close()
+    return tmp_path / "way.db"
+
+
+def said(path):
+    with Study.open(path) as study:
+        return [
+            (past.kept, past.marks and past.marks.to_dict()) for past in study.history() if past.state == "standing"
+        ]
+
+
+@pytest.mark.parametrize(
+    ("way", "keys", "expected", "told"),
+    [
+        ("best", "12\n", ((1,), {"best": 1}), "Best: 2."),
+        ("best-worst", "3121\n", ((2,), {"best": 2, "worst": 0}), "Best: 3, worst: 1."),
+        ("best-worst", "31322\n3\n", ((2,), {"best": 2, "worst": 0}), "Best: 3, worst: 1."),
+        ("ranking", "3123\n", ((0,), {"ranking": [0, 1]}), "In order: 1, 2."),
+        ("pair", "2\n", ((1,), {"best": 1}), "Best: 2."),
+        ("pair", "=", ((0, 1), None), "Kept 1, 2."),
+    ],
+)
+def test_keys_mark_in_the_way_of_the_study(run, tmp_path, way, keys, expected, told):
+    path = ways(tmp_path, way)
+    result = run("pick", path, input=keys + "q")
+    assert result.exit_code == 0, result.output
+    assert said(path) == [expected]
+    assert told in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("way", "line", "expected"),
+    [
+        ("best", "1 2\n2", {"best": 1}),
+        ("best-worst", "2\n2 3", {"best": 1, "worst": 2}),
+        ("ranking", "3, 1", {"ranking": [2, 0]}),
+        ("pair", "2", {"best": 1}),
+    ],
+)
+def test_lines_say_it_in_the_way_of_the_study(run, tmp_path, way, line, expected):
+    path = ways(tmp_path, way)
+    result = run("pick", path, "--plain", input=f"{line}\nq\n")
+    assert said(path) == [((next(iter(expected.values())),) if way != "ranking" else (2,), expected)]
+    assert ("Not understood" in result.stdout) == ("\n" in line)
+
+
+def test_too_little_is_no_answer_and_two_are_needed_to_be_undecided(run, tmp_path):
+    path = ways(tmp_path, "best-worst")
+    result = run("pick", path, input="1\n=q")
+    assert "then the worst" in result.stdout
+    assert "for two options" in result.stdout
+    assert said(path) == []
+
+
+def test_an_answer_is_changed_in_the_way_of_the_study_and_listed_in_its_words(run, tmp_path):
+    path = ways(tmp_path, "ranking")
+    run("pick", path, input="12\nq")
+    result = run("pick", path, "--change", "1", input="31\n")
+    assert "in order: 1, 2" in result.stdout
+    with Study.open(path) as study:
+        assert study.get_question(1).marks.to_dict() == {"ranking": [2, 0]}
+    listed = run("history", path).stdout
+    assert "1. " in listed
+    assert '"ranking"' in run("history", path, "--json").stdout

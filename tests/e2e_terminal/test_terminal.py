@@ -131,6 +131,7 @@ def test_a_study_is_created_by_question_and_answer(terminal, tmp_path):
     dialogue = [
         ("Name of the study", "rolls"),
         ("File to store it in.*rolls.db", ""),
+        ("How is a question answered", ""),
         ("Question to ask", "Which rolls?"),
         ("table", ""),
         ("Name of a parameter", "minutes"),

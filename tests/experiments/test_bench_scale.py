@@ -84,7 +84,7 @@ def travellers(folder: Path, n: int = 30) -> Path:
         best = int((cost + 0.2 * minutes).argmin())
         for number, mode in enumerate(("air", "train", "car")):
             rows.append(f"{traveller},{mode},{int(number == best)},{cost[number]:.1f},{minutes[number]:.1f}")
-    (folder / bench_logit.FILE).write_text("\n".join(rows) + "\n", encoding="utf-8")
+    (folder / bench_logit.TRAVELMODE.file).write_text("\n".join(rows) + "\n", encoding="utf-8")
     return folder
 
 
@@ -112,7 +112,7 @@ def test_the_logit_finds_the_coefficients_of_its_own_model() -> None:
 def test_a_file_that_is_missing_or_incomplete_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="is not there"):
         bench_logit.read(tmp_path)
-    (tmp_path / bench_logit.FILE).write_text("traveller_id,mode\n1,air\n", encoding="utf-8")
+    (tmp_path / bench_logit.TRAVELMODE.file).write_text("traveller_id,mode\n1,air\n", encoding="utf-8")
     with pytest.raises(InvalidInputError, match="no column 'chosen'"):
         bench_logit.read(tmp_path)
 

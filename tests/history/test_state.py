@@ -51,7 +51,7 @@ def grown(deeds):
                 )
                 events = [amended] if amended else []
             else:
-                events = rules.add(state, [(PAIR, (0,))] * (1 + number % 2), rater, None)
+                events = rules.add(state, [rules.Added(PAIR, (0,))] * (1 + number % 2), rater, None)
         except StudyError:
             continue
         for event in events:
@@ -208,6 +208,6 @@ def test_restoring_an_answer_that_was_corrected_lets_only_the_correction_count()
 def test_choices_that_were_added_together_are_taken_back_together_and_no_others():
     state = State()
     for count in (2, 3):
-        for event in rules.add(state, [(PAIR, (0,))] * count, "owner", None):
+        for event in rules.add(state, [rules.Added(PAIR, (0,))] * count, "owner", None):
             state.apply(event)
     assert [event.target for event in rules.undo(state, "owner", None)] == [3, 4, 5]

@@ -16,7 +16,7 @@ class Certain:
     """Stands in for a posterior that knows its latent functions: every draw is the same."""
 
     def __init__(self, dim, *functions):
-        n_e = len(functions)
+        self.latent_dim = n_e = len(functions)
         self.functions = functions
         self.options = np.zeros((1, dim))
         self.lengthscales = np.ones((n_e, dim))

@@ -42,7 +42,7 @@ def test_answers_skips_and_undo_reach_the_optimizer():
     act(widget, "undo")
     act(widget, "undo")
     assert (loop.n_answers, widget.question.id) == (0, 1)
-    assert widget.html.count(" checked") == 2  # as it was answered
+    assert 'data-order="0,2"' in widget.html  # as it was answered
     assert "Taken back" in widget.html
 
 
@@ -56,7 +56,40 @@ def test_answers_reach_a_study_with_its_pictures(tmp_path):
         assert study.history()[0].kept == (1,)
         assert study.history()[0].seconds == 2.5
         act(widget, "undo")
-        assert widget.html.count(" checked") == 1
+        assert 'data-order="1"' in widget.html
+
+
+@pytest.mark.parametrize(
+    ("way", "marked", "expected"),
+    [
+        ("best", [1], {"best": 1}),
+        ("best-worst", [2, 0], {"best": 2, "worst": 0}),
+        ("ranking", [2, 0], {"ranking": [2, 0]}),
+        ("pair", [1], {"best": 1}),
+    ],
+)
+def test_marks_are_read_in_the_way_of_the_study(tmp_path, way, marked, expected):
+    size = {} if way == "pair" else {"query_size": 3}
+    with cb.Study.create(tmp_path / "s.db", "bread", SPACE, answer=way, **size) as study:
+        widget = study.widget()
+        assert study.question in widget.html
+        act(widget, "keep", kept=[])
+        assert "or skip" in widget.html
+        act(widget, "keep", kept=marked)
+        assert study.history()[0].marks.to_dict() == expected
+        act(widget, "undo")
+        assert f'data-order="{",".join(map(str, marked))}"' in widget.html
+    loop = cb.ChoiceOptimizer(SPACE, answer=way, **size)
+    act(loop.widget(), "keep", kept=marked)
+    assert loop.events[1].marks.to_dict() == expected
+
+
+def test_who_cannot_decide_keeps_both():
+    loop = cb.ChoiceOptimizer(SPACE, answer="pair")
+    widget = loop.widget()
+    assert "I cannot decide" in widget.html
+    act(widget, "both")
+    assert loop.events[1].kept == (0, 1)
 
 
 def test_values_are_escaped():

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import subprocess
 import sys
+import tempfile
 import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -710,11 +711,17 @@ class InAndOut:
         study.add(["A", "B", "C", "D"], best=3, worst=0)
         study.add(["A", "B"], best=1)
         study.add(["A", "B", "C"], ranking=[[0, 1], 2])
-        keys = [([o["sku"] for o in past.options], past.kept) for past in study.history()]
-        assert keys[:2] == [(["A", "B", "C"], (2,)), (["A", "B"], (0,))]
-        assert keys[2:5] == [(["A", "B", "C", "D"], (3,)), (["B", "A"], (0,)), (["C", "A"], (0,))]
-        assert keys[5:] == [(["A", "B"], (1,)), (["A", "B", "C"], (0, 1))]
-        assert [len(study.undo()) for _ in range(4)] == [1, 1, 3, 2]
+        keys = [("".join(o["sku"] for o in past.options), past.kept, past.marks.words()) for past in study.history()]
+        assert keys == [
+            ("ABC", (2,), "in order: 3, 1"),
+            ("ABCD", (3,), "best: 4, worst: 1"),
+            ("AB", (1,), "best: 2"),
+            ("ABC", (0, 1), "in order: 1 = 2, 3"),
+        ]
+        assert study.n_answers == 4
+        # As choices: C of ABC, A of AB; D of ABCD, B of AB, C of AC; B of AB; A and B of ABC.
+        assert [len(choice.shown) for choice in study.data.choices] == [3, 2, 4, 2, 2, 2, 3]
+        assert [len(study.undo()) for _ in range(4)] == [1, 1, 1, 1]
         for wrong in (
             {},
             {"kept": [0], "best": 0},
@@ -826,12 +833,65 @@ class InAndOut:
         assert study.history()[0].options == options
         assert study.data == data
 
+    def test_each_way_of_answering_is_one_answer_and_comes_back_as_it_was_given(self, url):
+        study = new_study(url, space=MENU, query_size=3, answer="ranking")
+        assert (study.answer, study.question) == ("ranking", "Which of these is the best, which the next?")
+        ways = [{"ranking": [2, 0]}, {"best": 1}, {"best": 1, "worst": 0}, {"ranking": [[0, 1], 2]}, {"kept": [0, 2]}]
+        told = [study.tell(study.ask(), **way, seconds=2.5) for way in ways]
+        words = ["in order: 3, 1", "best: 2", "best: 2, worst: 1", "in order: 1 = 2, 3", None]
+        assert [each.marks and each.marks.words() for each in told] == words
+        assert study.n_answers == 5
+        assert study.data.n_choices == 2 + 1 + 2 + 1 + 1
+        again = Study.open(url)
+        assert again.history() == study.history() == tuple(told)
+        assert again.get_question(1).marks == told[0].marks
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Study.import_json(f"{folder}/copy.db", study.export_json())
+            assert [past.marks for past in copy.history()] == [past.marks for past in study.history()]
+            assert copy.ask().options == study.ask().options
+            copy.close()
+        said = [line.split(",")[9] for line in study.export_csv("answers").splitlines()[1:]]
+        assert said[:9] == ["2", "", "1", "", "best", "", "worst", "best", ""]
+        study.undo(2)
+        assert study.n_answers == 3
+        assert study.data.n_choices == 5
+
+    def test_another_way_of_answering_is_a_correction(self, url):
+        study = new_study(url, space=MENU, query_size=3)
+        question = study.ask()
+        study.tell(question, best=1)
+        assert study.tell(question, best=1).repeated
+        with pytest.raises(AlreadyAnsweredError, match="best"):
+            study.tell(question, kept=[1])  # the same option, but not the same answer
+        assert study.tell(question, ranking=[1, 2], correction=True).marks.ranking == ((1,), (2,))
+        assert study.data.n_choices == 2
+        for wrong in (
+            {},
+            {"kept": [0], "best": 0},
+            {"worst": 1},
+            {"best": 3},
+            {"ranking": []},
+            {"best": 0, "worst": 0},
+        ):
+            with pytest.raises(InvalidInputError):
+                study.tell(study.ask(), **wrong)
+
+    def test_what_the_likelihood_cannot_learn_from_is_refused(self, url):
+        study = new_study(url, space=MENU, query_size=3, answer="best", likelihood="batch_preference")
+        assert study.settings["latent_dim"] == 1
+        with pytest.raises(DataError, match="one winner"):
+            study.tell(study.ask(), kept=[0, 1])
+        with pytest.raises(DataError, match="one winner"):
+            study.add(["A", "B"], kept=[0, 1])
+        study.tell(study.ask(), ranking=[0, 1])
+        assert study.n_answers == 1
+
     def test_tables_hold_what_was_shown_and_kept(self, url):
         study = new_study(url)
         answer(study, (0, 2))
         study.ask()
         answers = study.export_csv("answers").splitlines()
-        assert answers[0] == "id,question,kind,state,rater,at,seconds,place,kept,temperature,minutes"
+        assert answers[0] == "id,question,kind,state,rater,at,seconds,place,kept,said,temperature,minutes"
         assert [line.split(",")[8] for line in answers[1:]] == ["1", "0", "1"]
         options = study.export_csv("options").splitlines()
         assert options[0] == "option,temperature,minutes,shown,kept"

@@ -26,7 +26,7 @@ def study(request, tmp_path):
         shutil.copy(FOLDER / "study-0.1.db", file)
         with pytest.raises(SchemaVersionError, match="choicebo upgrade"):
             Study.open(file)
-        assert [step.partition(":")[0] for step in upgrade(file)] == ["0002", "0003", "0004"]
+        assert [step.partition(":")[0] for step in upgrade(file)] == ["0002", "0003", "0004", "0005"]
         opened = Study.open(file)
     else:
         opened = Study.import_json(file, FOLDER / "study-0.1.json")
@@ -64,5 +64,11 @@ def test_the_study_goes_on(study):
 def test_what_it_exports_is_what_the_first_release_exported(study):
     exported, expected = json.loads(study.export_json()), json.loads((FOLDER / "study-0.1.json").read_text("utf-8"))
     # What the first release did not know, read from its export, has its default.
-    assert exported["study"]["settings"].pop("least_difference", 0.02) == 0.02
+    for name, default in (
+        ("least_difference", 0.02),
+        ("answer", "subset"),
+        ("likelihood", "choice"),
+        ("threshold", 1.0),
+    ):
+        assert exported["study"]["settings"].pop(name, default) == default
     assert exported == expected

@@ -25,7 +25,7 @@ def added(space, source):
 def test_pairs_name_the_rows_of_a_catalogue_by_their_key(tmp_path):
     path = tmp_path / "pairs.csv"
     path.write_text("\ufefflooked,winner,loser\nmonday,A,B\n", encoding="utf-8")
-    assert added(MENU, path) == [([{"sku": "A", "price": 3}, {"sku": "B", "price": 5}], (0,))]
+    assert added(MENU, path) == [([{"sku": "A", "price": 3}, {"sku": "B", "price": 5}], (0,), None)]
     assert added(MENU, str(path)) == added(MENU, [("A", {"sku": "B"})])
 
 
@@ -35,7 +35,7 @@ def test_keys_that_are_numbers_are_found_by_their_text():
 
 
 def test_pairs_give_every_parameter_of_a_space():
-    ((shown, kept),) = added(KITCHEN, HEADER + "0.25,2,rye,1,4,1\n")
+    ((shown, kept, _),) = added(KITCHEN, HEADER + "0.25,2,rye,1,4,1\n")
     assert shown == [
         {"heat": 0.25, "grind": 2, "flour": "rye", "oven": "gas"},
         {"heat": 1.0, "grind": 4, "flour": "1", "oven": "gas"},
@@ -90,7 +90,7 @@ def test_choices_must_be_about_options_of_the_study(tmp_path):
 def test_choices_may_be_about_options_between_two_steps():
     space = cb.Space([cb.Real("heat", 0, 1, step=0.25)])
     read = transfer.read_choices(space, cb.ChoiceData([[0.25], [0.3]], [((0, 1), (1,))]))
-    ((shown, kept),) = transfer.added(read)
+    ((shown, kept, _),) = transfer.added(read)
     assert (shown, kept) == ([{"heat": 0.25}, {"heat": 0.3}], (1,))
 
 
@@ -113,6 +113,6 @@ def test_a_spreadsheet_computes_nothing_of_an_export_and_it_is_read_back(tmp_pat
         exported = [row[column] for row in rows[1:]]
         assert {"'=1+1", "''=2", "-5", "rye"} <= set(exported)
         pairs = "winner,loser\n" + "".join(f"{one},{other}\n" for one, other in pairwise(exported))
-        read = [shown[0]["sku"] for shown, _ in added(menu, pairs)]
+        read = [shown[0]["sku"] for shown, *_ in added(menu, pairs)]
         assert set(read) <= set(keys)
         assert len(set(read)) == 6

@@ -224,7 +224,7 @@ def test_a_failed_computation_is_told_without_its_details(serve: Callable[..., B
 def test_the_first_page_weighs_less_than_150_kilobytes(drawn: Browser) -> None:
     page = drawn.get("/study/bread")
     found = set(re.findall(r'(?:src|href)="(/static/[^"]+|/study/bread/drawing[^"]+)"', page.text))
-    assert len(found) == 9
+    assert len(found) == 10
     weights = [len(drawn.client.get(address.replace("&amp;", "&")).content) for address in found]
     assert sum(weights) + len(page.content) < 150_000
 

@@ -20,6 +20,9 @@ from choicebo.model.draws import memberships
 
 DIRECTIONS = {1: 1, 2: 64, 3: 128, 4: 256}
 _ELEMENTS_AT_ONCE = 2**15
+_KNOWN_MARGIN = 1.0
+"""As ``margin``, for known dimensions. There is no doubt about these to be drawn to the ends of the front by: with the margin of
+hidden ones, the end where everything hidden is best was missed for dozens of questions."""
 """Of points, draws and directions together: the arrays of one block stay in a processor's own cache."""
 
 
@@ -38,19 +41,26 @@ class Attained(NamedTuple):
     """(draws, directions)"""
 
 
-def attained(latent: NDArray[np.float64], margin: float) -> Attained:
+def attained(latent: NDArray[np.float64], margin: float, known: int = 0) -> Attained:
     """The volume that ``latent: (draws, m, n_e)`` dominates, in units of each draw's own front.
 
     ``margin`` is how far beyond the front's worst values the volume is still counted, in units of the front's extent: it
-    decides how much the ends of the front are worth.
+    decides how much the ends of the front are worth. The last ``known`` dimensions are the same in all draws. No draw hopes for
+    more of them than there is, so that a front of few points would count nothing that lies much beyond it: there, the worst
+    value of all options is where the volume begins.
     """
     optimal = memberships(latent)
     best = np.where(optimal[..., None], latent, -np.inf).max(1)
     worst = np.where(optimal[..., None], latent, np.inf).min(1)
+    if known:
+        worst[:, -known:] = latent[..., -known:].min(1)
     overall = latent.max(1) - latent.min(1)
     # A front of one point has no extent of its own: a fifth of the values' spread stands in.
     unit = np.maximum(best - worst, np.maximum(0.2 * overall, 1e-3))
-    reference = worst - margin * unit
+    margins = np.full(latent.shape[2], margin)
+    if known:
+        margins[-known:] = max(margin, _KNOWN_MARGIN)
+    reference = worst - margins * unit
     inverse = np.ascontiguousarray(1.0 / sphere(latent.shape[2]).T)
     chosen = np.argsort(~optimal, axis=1, kind="stable")[:, : int(optimal.sum(1).max())]
     values = (np.take_along_axis(latent, chosen[..., None], axis=1) - reference[:, None]) / unit[:, None]
@@ -73,7 +83,7 @@ def improvement(state: Attained, latent: Array) -> Array:
 
 
 def improvement_gradient(state: Attained, latent: Array) -> tuple[Array, Array]:
-    """What :func:`improvement` gives, (n, draws), and its derivative by ``latent``, (n, draws, n_e)."""
+    """What `improvement` gives, (n, draws), and its derivative by ``latent``, (n, draws, n_e)."""
     state, share = _in_precision_of(latent, state)
     power = latent.shape[2]
     gain, by_latent = np.zeros(latent.shape[:2], dtype=latent.dtype), np.zeros_like(latent)

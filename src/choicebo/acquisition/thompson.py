@@ -26,7 +26,9 @@ class Thompson:
     def prepare(self, known: Known, seed: int) -> Prepared:
         """One draw as a function, and the volume that it attains already."""
         draw = int(np.random.default_rng(seed).integers(known.draws.count))
-        return Prepared(known.draws.path(draw, seed), attained(known.draws.smooth[[draw]], self.margin))
+        return Prepared(
+            known.draws.path(draw, seed), attained(known.draws.smooth[[draw]], self.margin, known.draws.known_dim)
+        )
 
     def score(self, state: Any, latent: Array) -> Array:
         """Logarithm of the improvement in that draw."""

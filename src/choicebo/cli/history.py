@@ -51,7 +51,7 @@ def history(
 
 
 def retract(study: arguments.Address, ids: Ids, name: arguments.Name = None) -> None:
-    """Leave answers out of what is learned; they stay in the history.
+    """Retract answers: the model ignores them, and they stay in the history.
 
     \b
     Examples:
@@ -62,7 +62,7 @@ def retract(study: arguments.Address, ids: Ids, name: arguments.Name = None) -> 
 
 
 def restore(study: arguments.Address, ids: Ids, name: arguments.Name = None) -> None:
-    """Let answers that were retracted count again.
+    """Restore retracted answers, so that they count again.
 
     \b
     Example:
@@ -100,9 +100,7 @@ def _table(study: Study, acts: tuple[Answer, ...]) -> Any:
     table.add_column("kept, and what it was among", overflow="fold", ratio=1)
     for act in acts:
         options = Text("\n").join(
-            Text(
-                f"{'✓' if at in act.kept else '·'} {describe(study.space, option)}", "bold" if at in act.kept else "dim"
-            )
+            Text(f"{_mark(act, at)} {describe(study.space, option)}", "bold" if at in act.kept else "dim")
             for at, option in enumerate(act.options)
         )
         state = act.kind if act.kind == "skip" or act.state == "standing" else act.state
@@ -111,6 +109,14 @@ def _table(study: Study, acts: tuple[Answer, ...]) -> Any:
         number = "" if act.question is None else str(act.question)
         table.add_row(str(act.id), number, *who, when, state, options, style="dim" if act.state == "retracted" else "")
     return table
+
+
+def _mark(act: Answer, place: int) -> str:
+    """What was said of an option: a tick if it was kept, or a word."""
+    if act.marks is None:
+        return "✓" if place in act.kept else "·"
+    said = act.marks.of(place)
+    return f"{said}." if said.isdigit() else f"{said}:" if said else "·"
 
 
 def _record(act: Answer) -> dict[str, Any]:
@@ -124,4 +130,5 @@ def _record(act: Answer) -> dict[str, Any]:
         "seconds": act.seconds,
         "options": act.options,
         "kept": list(act.kept),
+        **({} if act.marks is None else act.marks.to_dict()),
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,7 +22,18 @@ class Raters(enum.StrEnum):
     """How the answers of several people are modelled."""
 
     together = "together"
+    related = "related"
     separate = "separate"
+
+
+class Way(enum.StrEnum):
+    """How a question is answered."""
+
+    subset = "subset"
+    best = "best"
+    best_worst = "best-worst"
+    ranking = "ranking"
+    pair = "pair"
 
 
 def new(
@@ -43,12 +55,31 @@ def new(
     image: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Column with the picture file of a row; '' for none.")
     ] = None,
+    objective: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--objective",
+            "-o",
+            metavar="TEXT",
+            help="What is known to matter, as 'minimise price'; a column, or a formula. May be given several times.",
+        ),
+    ] = None,
     name: Annotated[
         str | None, typer.Option("--name", "-n", help="Name of the study; otherwise that of the file.")
     ] = None,
     question: Annotated[str | None, typer.Option(help="What people are asked above the options.")] = None,
     show: Annotated[
         int | None, typer.Option("--options", min=2, max=12, metavar="N", help="How many options to show at once.")
+    ] = None,
+    answer: Annotated[
+        Way | None, typer.Option(help="How questions are answered; subset keeps all that no other one beats.")
+    ] = None,
+    likelihood: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="What an answer means: choice, pseudo_rational, batch_preference or noticeable_difference.",
+        ),
     ] = None,
     latent_dim: Annotated[
         str | None, typer.Option(metavar="N|auto", help="Number of hidden objectives; auto learns it from the answers.")
@@ -58,7 +89,7 @@ def new(
         str | None, typer.Option(metavar="ENGINE", help="How the model is fitted: hmc, ess, vi, laplace.")
     ] = None,
     raters: Annotated[
-        Raters, typer.Option(help="Model the answers of several people together, or each alone.")
+        Raters, typer.Option(help="Model the answers of several people together, as related tastes, or each alone.")
     ] = Raters.together,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of everything random.")] = None,
     json: arguments.Json = False,
@@ -72,7 +103,8 @@ def new(
     Examples:
       choicebo new                                   asks for everything
       choicebo new bread.db --space bread.toml
-      choicebo new menu.db --catalogue menu.csv --key sku --label name
+      choicebo new menu.db --catalogue menu.csv --key sku --label name --objective "minimise price"
+      choicebo new menu.db --catalogue menu.csv --answer ranking --options 4
       choicebo new postgresql://ann@server/studies --space bread.toml --name bread-autumn
 
     See also: choicebo example, which writes ready study files to start from.
@@ -81,11 +113,17 @@ def new(
         raise typer.BadParameter("give one of --space and --catalogue, not both", param_hint="--catalogue")
     if catalogue is None and any(column is not None for column in (key, label, image)):
         raise typer.BadParameter("--key, --label and --image are columns of a --catalogue", param_hint="--key")
+    if space is not None and objective:
+        raise typer.BadParameter(
+            'write objectives = ["minimise price = 2*flour"] at the top of the study file', param_hint="--objective"
+        )
     if study is None and (space or catalogue):
         raise typer.BadParameter("give the file or URL of the study before the options", param_hint="STUDY")
     settings: dict[str, Any] = {
         "question": question,
         "query_size": show,
+        "answer": None if answer is None else answer.value,
+        "likelihood": likelihood,
         "latent_dim": int(latent_dim) if latent_dim is not None and latent_dim.isdigit() else latent_dim,
         "acquisition": acquisition,
         "engine": engine,
@@ -98,11 +136,11 @@ def new(
         created = _from_file(study, space, name, given)
     elif catalogue is not None:
         assert study is not None
-        created = _from_table(study, catalogue, (key, label, image), name, given)
+        created = _from_table(study, catalogue, (key, label, image), objective or [], name, given)
     else:
         from choicebo.cli.wizard import Wizard
 
-        study, created = Wizard().create(study, name, given)
+        study, created = Wizard(objectives=objective or []).create(study, name, given)
     with created:
         announce(created, study, json)
 
@@ -137,28 +175,36 @@ def _from_table(
     address: str,
     path: Path,
     columns: tuple[str | None, str | None, str | None],
+    objectives: list[str],
     name: str | None,
     settings: dict[str, Any],
 ) -> Study:
     from choicebo.study import Study
     from choicebo.study.definition import Show
 
-    table = read_catalogue(path, *columns)
+    table = read_catalogue(path, *columns, objectives)
     show = Show("image") if table.image else None
-    settings.setdefault("query_size", min(5, table.size))
+    if settings.get("answer") != "pair":
+        settings.setdefault("query_size", min(5, table.size))
     return Study.create(address, name or path.stem, table, show=show, folder=path.parent, **settings)
 
 
-def read_catalogue(path: Path, key: str | None = None, label: str | None = None, image: str | None = None) -> Catalogue:
+def read_catalogue(
+    path: Path,
+    key: str | None = None,
+    label: str | None = None,
+    image: str | None = None,
+    objectives: Sequence[str] = (),
+) -> Catalogue:
     """The catalogue in a table; what nobody says of its columns is found by their names and cells, and printed."""
     from choicebo.space import Catalogue
 
-    found = Catalogue.recognise(path, key, label, image)
+    found = Catalogue.recognise(path, key, label, image, objectives)
     if image is None and found.image and not _has_picture(path.parent, found):
         output.warn(
             f"The pictures in the column {found.image!r} are not beside {path.name}: the options are shown without them."
         )
-        found = Catalogue.recognise(path, key, label, "")
+        found = Catalogue.recognise(path, key, label, "", objectives)
     output.note(_columns(path, found))
     return found
 

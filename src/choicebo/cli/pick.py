@@ -32,7 +32,7 @@ def pick(
     ] = None,
     change: Annotated[
         int | None,
-        typer.Option("--change", min=1, metavar="N", help="Answer question N anew, in the place of the answer it has."),
+        typer.Option("--change", min=1, metavar="N", help="Answer question N again, replacing its answer."),
     ] = None,
     cluster: Annotated[
         str | None,
@@ -44,12 +44,14 @@ def pick(
 ) -> None:
     """Answer questions in the terminal.
 
-    Of a few options, keep those that no other one beats: all that you would not give up for another one shown.
+    Of a few options, keep those that no other one beats: all that you would not give up for another one shown. Or, if
+    the study asks so, mark the best, the best and then the worst, options in order, or the better of two.
 
     \b
     Keys:
-      1 2 3 ...   keep an option, or not (a, b, c for the tenth to twelfth)
+      1 2 3 ...   mark an option, or not (a, b, c for the tenth to twelfth)
       Enter       done: the marked options are kept, the others are not
+      =           of two options: you cannot decide
       s           skip the question
       u           undo the latest answer or skip; its question comes again
       0           none of these: what you have today is better (if the study names that)
@@ -60,7 +62,7 @@ def pick(
       q           stop; everything is stored already
 
     An answer is stored at once, so you can stop at any time and go on later, here or in a browser. With --plain, type
-    the numbers to keep in one line, such as "1 3".
+    the numbers to keep in one line, such as "1 3"; for the best and the worst, or in order, as you mark them.
 
     \b
     Examples:

@@ -12,23 +12,33 @@ from rich.live import Live
 from rich.text import Text
 
 from choicebo.cli.keys import END, ENTER, Keys
+from choicebo.cli.marking import LINES, MARKED, Marking
 from choicebo.cli.option_table import KEYS, OptionTable
 from choicebo.cli.waiting import waiting
 from choicebo.errors import ChoiceboError, InvalidInputError
-from choicebo.formatting import counted, value_text
+from choicebo.formatting import counted, explained_by, value_text
 from choicebo.history.steering import written_option, written_value
 from choicebo.optimizer.patience import PATIENCE
 from choicebo.presentation import output
+from choicebo.presentation.answering import Said, said
 from choicebo.space import Catalogue
-from choicebo.study import OWNER, Question, Study
+from choicebo.study import OWNER, Answer, Question, Study
 
 CHOOSING = "Choosing the next question"
 KEEP_SOMETHING = "Mark at least one option to keep, or s to skip."
+UNFINISHED = {
+    "subset": KEEP_SOMETHING,
+    "best": "Mark the best option, or s to skip.",
+    "best-worst": "Mark the best option, then the worst, or s to skip.",
+    "ranking": "Mark options in order, the best first, or s to skip.",
+    "pair": "Mark the better option, = if you cannot decide, or s to skip.",
+}
+NO_PAIR = "This is for two options: mark one, or s to skip."
 NO_BASELINE = "This study names nothing to fall back on: s skips."
 STOP, SKIP, UNDO, NONE = "stop", "skip", "undo", "none"
 LOCK, LIKE, OWN = "lock", "like", "own"
-Act = str | tuple[int, ...]
-"""What the person decided: one of the words above, or the positions kept."""
+Act = str | Said
+"""What the person decided: one of the words above, or an answer."""
 
 
 class Turn(ABC):
@@ -63,11 +73,11 @@ class Turn(ABC):
                 self.study.skip(question, rater=self._rater)
                 self.say("Skipped.")
             else:
-                kept = () if act == NONE else act
-                assert not isinstance(kept, str)
-                self.study.tell(question, kept, rater=self._rater, seconds=round(time.monotonic() - began, 1))
+                said = {"kept": ()} if act == NONE else act
+                assert not isinstance(said, str)
+                told = self.study.tell(question, **said, rater=self._rater, seconds=round(time.monotonic() - began, 1))
                 given += 1
-                self.say(f"Kept {_listed(kept)}." if kept else "None of them.")
+                self.say(_told(told))
         return max(given, 0)
 
     def change(self, number: int) -> bool:
@@ -75,13 +85,13 @@ class Turn(ABC):
         question = self.study.get_question(number)
         if question.rater != (self._rater or OWNER):
             raise InvalidInputError(f"Question {number} was asked to {question.rater!r}: change your own answers.")
-        before = question.kept if question.kept is not None else ()
-        self.say(f"Now: kept {_listed(before)}." if before else "Now: nothing is kept.")
+        before = _told(question)
+        self.say(f"Now: {before[0].lower()}{before[1:]}" if question.kept else "Now: nothing is kept.")
         act = self.decide(question)
-        kept = () if act == NONE else act
-        if isinstance(kept, str):
+        said = {"kept": ()} if act == NONE else act
+        if isinstance(said, str):
             return False
-        told = self.study.tell(question, kept, rater=self._rater, correction=not question.is_open)
+        told = self.study.tell(question, **said, rater=self._rater, correction=not question.is_open)
         return not told.repeated
 
     @abstractmethod
@@ -129,7 +139,8 @@ class Turn(ABC):
         told = f"{question.reason} So far there {'is' if answers == 1 else 'are'} {counted(answers, 'answer')}"
         if question.latent_dim is None:
             return f"{told}."
-        return f"{told}, explained by {counted(question.latent_dim, 'hidden objective')}."
+        known = [objective.name for objective in self.study.space.objectives]
+        return f"{told}, explained by {explained_by(question.latent_dim, known)}."
 
     def command(self, word: str, question: Question) -> tuple[Act | None, str] | None:
         """What a key or word asks for: a decision, if it is one, and a hint; None if it is no command."""
@@ -150,6 +161,8 @@ class Turn(ABC):
                 return None, self.why(question)
             case "0" | "none":
                 return (NONE, "") if self.study.baseline else (None, NO_BASELINE)
+            case "=" | "both":
+                return ({"kept": (0, 1)}, "") if len(question.options) == 2 else (None, NO_PAIR)
         return None
 
     def options(self, question: Question, blocks: bool = True) -> OptionTable:
@@ -188,31 +201,31 @@ class Session(Turn):
     def decide(self, question: Question) -> Act:
         """Show the table and read keys until one of them decides."""
         options = self.options(question, self._blocks)
-        kept: set[int] = set()
+        marks = Marking(self.study.answer)
         self._keys.forget()
         self._console.print()
         self._console.print(Text(f"Question {question.number}", style="bold").append(f"  {self.study.question}"))
         table_moves = self._fits(options)
         if not table_moves:
             self._console.print(options.table((), self._console.width))
-        with self._live(self._shown(options, kept, "", table_moves)) as live:
+        with self._live(self._shown(options, marks, "", table_moves)) as live:
             while True:
-                decided, hint = self._press(self._keys.read(), kept, question)
+                decided, hint = self._press(self._keys.read(), marks, question)
                 if live is not None:
-                    live.update(self._shown(options, kept, hint, table_moves), refresh=True)
+                    live.update(self._shown(options, marks, hint, table_moves), refresh=True)
                 elif hint:
                     self.say(hint)
                 if decided is not None:
                     return decided
 
-    def _press(self, key: str, kept: set[int], question: Question) -> tuple[Act | None, str]:
+    def _press(self, key: str, marks: Marking, question: Question) -> tuple[Act | None, str]:
         """What a key does: a decision, if it is one, and a hint for the person."""
         place = KEYS.find(key) if key else -1
         if 0 <= place < len(question.options):
-            kept ^= {place}
+            marks.press(place)
             return None, ""
         if key == ENTER:
-            return (tuple(sorted(kept)), "") if kept else (None, KEEP_SOMETHING)
+            return (None, UNFINISHED[marks.way]) if marks.said is None else (marks.said, "")
         hint = f"{key!r} is no key here." if key.isprintable() and key != " " else ""
         return (STOP, "") if key == END else self.command(key, question) or (None, hint)
 
@@ -230,14 +243,19 @@ class Session(Turn):
         lines = self._console.render_lines(options.table((), self._console.width))
         return len(lines) + 6 <= self._console.height
 
-    def _shown(self, options: OptionTable, kept: set[int], hint: str, with_table: bool) -> RenderableType:
-        marks = Text("Keep: ")
-        for place, key in enumerate(KEYS[: options.size]):
-            marks.append(f"[{key}]" if place in kept else f" {key} ", style="bold green" if place in kept else "")
+    def _shown(self, options: OptionTable, marks: Marking, hint: str, with_table: bool) -> RenderableType:
+        kept = set(marks.places)
+        line = Text(f"{MARKED[marks.way]}: ")
+        if marks.way == "subset":
+            for place, key in enumerate(KEYS[: options.size]):
+                line.append(f"[{key}]" if place in kept else f" {key} ", style="bold green" if place in kept else "")
+        else:
+            line.append(marks.words(KEYS), style="bold green")
         keys = "   Enter done  s skip  u undo  k lock  m more like  o own  ? why  q stop"
-        marks.append(keys + ("  0 none of these" if options.has_baseline else ""), style="dim")
+        keys += "  = cannot decide" if marks.way == "pair" else ""
+        line.append(keys + ("  0 none of these" if options.has_baseline else ""), style="dim")
         parts: list[RenderableType] = [options.table(kept, self._console.width)] if with_table else []
-        parts.append(marks)
+        parts.append(line)
         if hint:
             parts.append(Text(hint, style="yellow"))
         return Group(*parts)
@@ -266,7 +284,7 @@ class PlainSession(Turn):
         for line in self.options(question).lines():
             self.say(line)
         none = ", 0 for none of these" if self.study.baseline else ""
-        self.say(f"Type the numbers to keep, such as 1 3; or s to skip, u to undo{none}, ? for why, q to stop.")
+        self.say(f"{LINES[self.study.answer]}; or s to skip, u to undo{none}, ? for why, q to stop.")
         self.say(
             "For the questions to come: k keeps a property, m shows more like one of these, o compares with your own."
         )
@@ -281,7 +299,7 @@ class PlainSession(Turn):
     def _understand(self, line: str, question: Question) -> tuple[Act | None, str]:
         words = line.lower().replace(",", " ").split()
         if not words:
-            return (STOP, "") if line == END else (None, KEEP_SOMETHING)
+            return (STOP, "") if line == END else (None, UNFINISHED[self.study.answer])
         meant = self.command(words[0], question) if len(words) == 1 else None
         if meant is not None:
             return meant
@@ -289,8 +307,15 @@ class PlainSession(Turn):
         places = [int(word) - 1 if word.isascii() and word.isdigit() else KEYS.find(word) for word in words]
         if not all(0 <= place < shown for place in places):
             return None, f"Not understood: {line.strip()!r}. Type numbers from 1 to {shown}, such as 1 3."
-        return tuple(sorted(set(places))), ""
+        found = said(self.study.answer, list(dict.fromkeys(places)))
+        return (
+            (None, f"Not understood: {line.strip()!r}. {LINES[self.study.answer]}.") if found is None else (found, "")
+        )
 
 
-def _listed(kept: tuple[int, ...]) -> str:
-    return ", ".join(KEYS[place] for place in kept)
+def _told(answer: Answer | Question) -> str:
+    """What was answered, in a sentence."""
+    if answer.marks is not None:
+        words = answer.marks.words(lambda place: KEYS[place])
+        return f"{words[0].upper()}{words[1:]}."
+    return f"Kept {', '.join(KEYS[place] for place in answer.kept)}." if answer.kept else "None of them."

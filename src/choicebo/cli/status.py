@@ -26,7 +26,7 @@ def status(
     quick: Annotated[bool, typer.Option("--quick", help="Do not fit the model: counts only, at once.")] = False,
     json: arguments.Json = False,
 ) -> None:
-    """Where a study stands, and whether to go on.
+    """Show where a study stands, and whether to go on.
 
     Shows the answers, the number of hidden objectives, the Pareto set, surprising answers, and whether to stop. The
     Pareto set holds the options that probably no other one beats, with that probability. If the database holds several
@@ -63,7 +63,7 @@ def show(study: Study, found: Status) -> None:
     console.print(_counts(found))
     if found.latent_dim is not None:
         console.print(_objectives(found), markup=False, highlight=False)
-    for sentence in found.objectives:
+    for sentence in (*found.known, *found.objectives):
         console.print(f"  {sentence}", markup=False, highlight=False)
     if found.trust:
         output.warn(found.trust)
@@ -138,7 +138,7 @@ def _counts(found: Status) -> str:
 
 def _objectives(found: Status) -> str:
     reason = found.latent_dim_history[-1]["reason"] if found.latent_dim_history else ""
-    return f"Explained by {counted(found.latent_dim or 0, 'hidden objective')}. {reason}".rstrip()
+    return f"Explained by {found.explanation}. {reason}".rstrip()
 
 
 def _surprise(each: Any) -> str:

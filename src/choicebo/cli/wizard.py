@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,14 +11,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from choicebo.choices.marks import QUESTIONS
 from choicebo.cli.new import read_catalogue
 from choicebo.cli.option_table import OptionTable
 from choicebo.errors import ChoiceboError, InvalidInputError
 from choicebo.presentation import output
 from choicebo.space import Angle, Catalogue, Categorical, Fixed, Integer, Ordinal, Parameter, Real, Space
+from choicebo.space.expression import identifier
 from choicebo.space.values import as_whole, read_number, read_value, read_values
 from choicebo.study import Study
-from choicebo.study.definition import QUESTION
 
 T = TypeVar("T")
 
@@ -30,22 +31,35 @@ _KINDS = {
     "5": "always the same value",
     "6": "an angle or a hue: it goes round",
 }
+_WAYS = {
+    "1": ("subset", "keep all that no other one beats"),
+    "2": ("best", "choose the best one"),
+    "3": ("best-worst", "choose the best and the worst"),
+    "4": ("ranking", "put them in order"),
+    "5": ("pair", "choose between two"),
+}
 _YES, _NO = ("y", "yes"), ("n", "no")
 
 
 class Wizard:
     """Asks for everything a study needs. A wrong answer is explained and asked for again."""
 
-    def __init__(self, console: Console | None = None) -> None:
+    def __init__(self, console: Console | None = None, objectives: Sequence[str] = ()) -> None:
+        """``objectives`` are those that were given before: they are not asked for."""
         self._console = console or output.PlainTextConsole()
+        self._given = list(objectives)
 
     def create(self, address: str | None, name: str | None, settings: dict[str, Any]) -> tuple[str, Study]:
         """Ask, show a preview, and create the study; its address and the study."""
         self._say("A new study. Enter takes the suggestion in [brackets]; Ctrl-C leaves without creating anything.")
         name = name or self._ask("Name of the study", _text, default=Path(address).stem if address else None)
         address = address or self._ask("File to store it in", _free_file, default=f"{name}.db")
-        settings.setdefault("question", self._ask("Question to ask", _text, default=QUESTION))
+        if "answer" not in settings:
+            settings["answer"] = self._way()
+        settings.setdefault("question", self._ask("Question to ask", _text, default=QUESTIONS[settings["answer"]]))
         space = self._space()
+        if settings["answer"] == "pair":
+            settings["query_size"] = 2
         if "query_size" not in settings:
             settings["query_size"] = self._ask(
                 "Options to show at once", lambda text: _count(text, space.size), default=str(min(5, space.size))
@@ -56,10 +70,15 @@ class Wizard:
             raise InvalidInputError("Nothing was created.")
         return address, Study.create(address, name, space, baseline=baseline, folder=Path.cwd(), **settings)
 
+    def _way(self) -> str:
+        for key, (_, words) in _WAYS.items():
+            self._say(f"  {key}  {words}")
+        return _WAYS[self._ask("How is a question answered?", lambda text: _one_of(text, tuple(_WAYS)), default="1")][0]
+
     def _space(self) -> Space | Catalogue:
         table = self._ask(
             "Is there a table (CSV) of everything you can offer? Its path, or Enter to describe options by parameters",
-            lambda text: read_catalogue(Path(text)) if text else None,
+            lambda text: read_catalogue(Path(text), objectives=self._given) if text else None,
             default="",
         )
         if table is not None:
@@ -69,9 +88,9 @@ class Wizard:
             return table
         parameters = self._parameters()
         while True:
-            rules = self._constraints(parameters)
+            rules, objectives = self._constraints(parameters)
             try:
-                return Space(parameters, rules)
+                return Space(parameters, rules, objectives=objectives)
             except ChoiceboError as error:
                 self._complain(error)
 
@@ -128,26 +147,30 @@ class Wizard:
             default=suggested,
         )
 
-    def _constraints(self, parameters: list[Parameter | Fixed]) -> list[str]:
+    def _constraints(self, parameters: list[Parameter | Fixed]) -> tuple[list[str], list[str]]:
+        """Rules, and what is known to matter: a text that begins with minimise or maximise."""
         rules: list[str] = []
+        objectives = list(self._given)
         first = next((p.name for p in parameters if isinstance(p, (Real, Integer))), None)
         example = f", such as {first} <= {getattr(parameters[0], 'high', 10):g}" if first == parameters[0].name else ""
         while True:
             rule = self._ask(
-                f"A rule that all options must obey{example} (Enter: none)"
-                if not rules
-                else "Another rule (Enter: none)",
+                f"A rule that all options must obey{example}, or what is known to matter, such as minimise price = "
+                f"2*{identifier(parameters[0].name)} (Enter: none)"
+                if not rules and objectives == self._given
+                else "Another rule or objective (Enter: none)",
                 str.strip,
                 default="",
             )
             if not rule:
-                return rules
+                return rules, objectives
+            added = objectives if rule.lower().startswith(("minimi", "maximi")) else rules
+            added.append(rule)
             try:
-                Space(parameters, [*rules, rule])
+                Space(parameters, rules, objectives=objectives)
             except ChoiceboError as error:
+                added.remove(rule)
                 self._complain(error)
-            else:
-                rules.append(rule)
 
     def _baseline(self, space: Space | Catalogue) -> dict[str, Any] | None:
         if not self._confirm("Is there an option that people have today, to compare with?", default=False):

@@ -25,14 +25,43 @@ from choicebo.model.gp import ChoiceGP
 
 Array = NDArray[np.float64]
 
-FILE = "travelmode.csv"
-_GROUP, _MODE, _CHOSEN = "traveller_id", "mode", "chosen"
-_NUMBERS = ("in_vehicle_cost_usd", "in_vehicle_time_min")
-"""Without the waiting times: of the modes that were not taken they are one of two typical values, which gives the choice away to
-any model that can notice."""
 FOLDS = 5
 _PENALTY = 1e-3
 """Keeps a coefficient finite that a fold does not determine."""
+
+
+class Source(NamedTuple):
+    """A file of single choices, with a row for each alternative."""
+
+    file: str
+    group: str
+    """The column that says which choice an alternative belongs to."""
+    numbers: tuple[str, ...]
+    """The columns that describe an alternative, beside its mode."""
+    about: str
+    mode: str = "mode"
+    chosen: str = "chosen"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All that are read."""
+        return (self.group, self.mode, self.chosen, *self.numbers)
+
+
+# Without the waiting times: of the modes that were not taken they are one of two typical values, which gives the choice away to
+# any model that can notice.
+TRAVELMODE = Source(
+    "travelmode.csv",
+    "traveller_id",
+    ("in_vehicle_cost_usd", "in_vehicle_time_min"),
+    "Greene and Hensher's travel mode data (R package AER, TravelMode)",
+)
+SWISSMETRO = Source(
+    "swissmetro.csv",
+    "question",
+    ("minutes", "cost_chf", "headway_minutes", "season_ticket"),
+    "the Swissmetro data of Bierlaire, Axhausen and Abay (2001)",
+)
 
 
 class Singles(NamedTuple):
@@ -56,31 +85,40 @@ class LogitTiming:
     """For all folds."""
 
 
-def read(folder: Path) -> Singles:
-    """The travellers' choices from the file in ``folder``."""
-    path = folder / FILE
+def read(folder: Path, source: Source = TRAVELMODE, most: int | None = None) -> Singles:
+    """The travellers' choices from the file in ``folder``: those among as many alternatives as there are.
+
+    Args:
+        folder: Where the file is.
+        source: Which file it is.
+        most: So many of the choices, spread evenly over all; None: all of them.
+    """
+    path = folder / source.file
     if not path.is_file():
         raise InvalidInputError(
-            f"{path} is not there; it has the columns {', '.join((_GROUP, _MODE, _CHOSEN, *_NUMBERS))}, as in "
-            "Greene and Hensher's travel mode data (R package AER, TravelMode)"
+            f"{path} is not there; it has the columns {', '.join(source.columns)}, as in {source.about}"
         )
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    missing = [name for name in (_GROUP, _MODE, _CHOSEN, *_NUMBERS) if not rows or name not in rows[0]]
+    missing = [name for name in source.columns if not rows or name not in rows[0]]
     if missing:
         raise InvalidInputError(f"{path} has no column {missing[0]!r}")
-    modes = sorted({each[_MODE] for each in rows})
-    numbers = np.array([[float(each[name]) for name in _NUMBERS] for each in rows])
+    modes = sorted({each[source.mode] for each in rows})
+    numbers = np.array([[float(each[name]) for name in source.numbers] for each in rows])
     span = np.maximum(np.ptp(numbers, axis=0), 1e-12)
-    one_hot = np.array([[float(each[_MODE] == mode) for mode in modes] for each in rows])
+    one_hot = np.array([[float(each[source.mode] == mode) for mode in modes] for each in rows])
     inputs = np.concatenate([one_hot, (numbers - numbers.min(0)) / span], axis=1)
     groups: dict[str, list[int]] = {}
     for number, each in enumerate(rows):
-        groups.setdefault(each[_GROUP], []).append(number)
-    chosen = [[rows[number][_CHOSEN] == "1" for number in members] for members in groups.values()]
-    if len({len(members) for members in groups.values()}) != 1 or any(sum(flags) != 1 for flags in chosen):
-        raise InvalidInputError(f"{path} must have as many alternatives for each traveller, one of them chosen")
-    return Singles(inputs[np.array(list(groups.values()))], np.array([flags.index(True) for flags in chosen]))
+        groups.setdefault(each[source.group], []).append(number)
+    size = max(map(len, groups.values()))
+    full = [members for members in groups.values() if len(members) == size]
+    if most is not None and most < len(full):
+        full = [full[at] for at in np.linspace(0, len(full), most, endpoint=False).astype(int)]
+    chosen = [[rows[number][source.chosen] == "1" for number in members] for members in full]
+    if any(sum(flags) != 1 for flags in chosen):
+        raise InvalidInputError(f"{path} must have one chosen alternative for each traveller")
+    return Singles(inputs[np.array(full)], np.array([flags.index(True) for flags in chosen]))
 
 
 def logit(train: Singles, test: Array) -> Array:

@@ -248,6 +248,44 @@ def _raters_parts(given: str, data: Path | None) -> tuple[str, ...]:
     return chosen if data is not None else ("simulated",)
 
 
+@experiment("known")
+def known(
+    run: Run,
+    *,
+    seed: Seed = 0,
+    repetitions: Annotated[int | None, typer.Option(min=1, help="Instead of the protocol's number.")] = None,
+    questions: Annotated[int | None, typer.Option(min=1, help="Instead of the protocol's number.")] = None,
+) -> None:
+    """What it is worth to know one of the objectives: the same studies with it and without, from the same beginnings."""
+    from choicebo.experiments import known_trials
+
+    protocol = known_trials.FULL if run.full else known_trials.QUICK
+    repetitions, questions = repetitions or protocol[0], questions or protocol[1]
+    run.settings |= {"first seed": seed, "known, repetitions": repetitions, "known, questions": questions}
+    trials = known_trials.trials(repetitions, questions, seed)
+    run.add(trials, known_trials.run_trial, known_trials.section)
+
+
+@experiment("answers")
+def answers(run: Run, data: Data = None, *, seed: Seed = 0) -> None:
+    """What each way of answering teaches, and what it costs; real single choices beside a multinomial logit."""
+    from choicebo.experiments import answers_report, answers_trials, bench_logit
+
+    run.settings |= {"first seed": seed}
+    protocol = answers_trials.FULL if run.full else answers_trials.QUICK
+    real = {}
+    if data is None:
+        output.warn("No folder of data sets is given (--data), so that the real choices are left out.")
+    else:
+        most = {"travelmode": None if run.full else 60, "swissmetro": protocol.swissmetro}
+        real = {name: bench_logit.read(data, source, most[name]) for name, source in answers_trials.REAL.items()}
+    run.add(
+        answers_trials.trials(protocol, seed, real),
+        partial(answers_trials.run_trial, real=real),
+        answers_report.section,
+    )
+
+
 @experiment("bo")
 def bo(
     run: Run,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from choicebo.choices.marks import Marks
 from choicebo.history.events import ActKind
 from choicebo.space import Option
 
@@ -33,6 +34,21 @@ class Answer:
     state: Literal["standing", "retracted", "corrected", "undone"]
     repeated: bool = False
     """Whether it had been stored before: the same answer sent twice is one answer."""
+    marks: Marks | None = None
+    """What was said beyond what is kept: the best, the best and the worst, or an order."""
+
+    @property
+    def shown_in_choices(self) -> list[tuple[int, ...]]:
+        """The positions of the options in each of the choices that the model reads it as."""
+        if self.marks is None:
+            baseline = 0 if self.kept else 1  # where nothing was kept, it stands after the options
+            return [tuple(range(len(self.options) + baseline))]
+        return [shown for shown, _ in self.marks.choices(len(self.options))]
+
+    @property
+    def n_choices(self) -> int:
+        """How many choices the model reads it as."""
+        return len(self.shown_in_choices)
 
     @property
     def counts(self) -> bool:

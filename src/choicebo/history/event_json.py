@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from choicebo.choices import ChoiceData
+from choicebo.choices.marks import Marks, read_marks, require_one
 from choicebo.choices.positions import kept_positions
 from choicebo.errors import ChoiceboError, DataError
 from choicebo.extras import needs
@@ -95,6 +96,9 @@ class EventRecord(Strict):
     at: str = ""
     target: int | None = Field(default=None, ge=1, lt=2**63)
     kept: list[int] | None = None
+    best: int | None = None
+    worst: int | None = None
+    ranking: list[int | list[int]] | None = None
     seconds: float | None = None
     asked: AskedRecord | None = None
     options: list[int] = []
@@ -140,7 +144,7 @@ def from_record(
     for at, line in enumerate(record.log):
         try:
             events.append(_event(line, at, events, options, raters))
-            _check_choice(line, record.log, points, has_baseline)
+            _check_choice(line, events[-1], record.log, points, has_baseline)
             if line.asked is not None and line.asked.wishes is not None:
                 wishes = line.asked.wishes
                 steering.checked(space, len(line.options) + 1, wishes.locked, wishes.like, wishes.include)
@@ -171,6 +175,7 @@ def _line(event: Event, options: Mapping[str, tuple[int, Option]]) -> dict[str, 
         at="" if event.at is None else event.at.isoformat(),
         target=event.target,
         kept=None if event.kept is None else list(event.kept),
+        **({} if event.marks is None else event.marks.to_dict()),
         seconds=event.seconds,
         asked=None
         if question is None
@@ -217,9 +222,11 @@ def _event(
     kept = None if line.kept is None else tuple(line.kept)
     if (line.kind in ("answer", "correction", "addition")) != (kept is not None):
         raise DataError('an answer, a correction and an addition have "kept", and nothing else has.')
+    length = 0
     if kept is not None:
         length = len(shown) if line.kind == "addition" else len(before[(line.target or 0) - 1].options)
         kept = kept_positions(kept, length)
+    marks = _marks(line, kept, length)
     rater, moment = (OWNER, None) if raters is None else (line.rater, _moment(line.at))
     is_addition = line.kind == "addition"
     return Event(
@@ -233,10 +240,22 @@ def _event(
         None if line.asked is None else _question(line.asked, rater, moment, shown, line.new),
         tuple(shown) if is_addition else (),
         tuple(line.new) if is_addition else (),
+        marks,
     )
 
 
-def _check_choice(line: EventRecord, log: Sequence[EventRecord], points: Any, has_baseline: bool) -> None:
+def _marks(line: EventRecord, kept: tuple[int, ...] | None, shown: int) -> Marks | None:
+    """What an answer says beyond what is kept, which must agree with that."""
+    if line.best is None and line.worst is None and line.ranking is None:
+        return None
+    require_one(None, line.best, line.worst, line.ranking)
+    marks = read_marks(shown, best=line.best, worst=line.worst, ranking=line.ranking) if kept is not None else None
+    if marks is None or marks.kept != kept:
+        raise DataError(f"its best option or ranking does not agree with what is kept, {as_given(kept)}.")
+    return marks
+
+
+def _check_choice(line: EventRecord, event: Event, log: Sequence[EventRecord], points: Any, has_baseline: bool) -> None:
     """Refuse what could be shown but not learned from."""
     shown = points[line.options if line.target is None or line.kind == "addition" else log[line.target - 1].options]
     if line.kind == "question" and len(distinct(shown)[0]) < len(shown):
@@ -245,7 +264,10 @@ def _check_choice(line: EventRecord, log: Sequence[EventRecord], points: Any, ha
         raise DataError(f'its "known_until" is {line.asked.known_until}; a question knows only what came before it.')
     if line.kept is None:
         return
-    if line.kept or line.kind == "addition":
+    if event.marks is not None:
+        for among, kept in event.marks.choices(len(shown)):
+            ChoiceData.from_sets([shown[list(among)]], [[among.index(at) for at in kept]])
+    elif line.kept or line.kind == "addition":
         ChoiceData.from_sets([shown], [line.kept])
     elif not has_baseline:
         raise DataError("nothing was kept, and there is no baseline that could beat everything: make it a skip.")

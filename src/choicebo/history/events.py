@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
+from choicebo.choices.marks import Marks
 from choicebo.history.question import OWNER, Question
 from choicebo.space import Option
 
@@ -42,6 +43,8 @@ class Event:
     """What was shown elsewhere."""
     added_new: tuple[bool, ...] = ()
     """Which of it had never been shown before."""
+    marks: Marks | None = None
+    """Of an answer that says more than what is kept: the best, the best and the worst, or an order."""
 
     @property
     def options(self) -> tuple[Option, ...]:
@@ -52,6 +55,15 @@ class Event:
     def new(self) -> tuple[bool, ...]:
         """Which of the options were never shown before."""
         return self.added_new if self.question is None else self.question.new
+
+    def choices(self, options: Sequence[Option]) -> list[tuple[Sequence[Option], tuple[int, ...]]]:
+        """The choices that an answer about some options is read as: what was shown, and the positions kept."""
+        if self.marks is None:
+            return [(options, self.kept or ())]
+        return [
+            ([options[at] for at in shown], tuple(place for place, at in enumerate(shown) if at in kept))
+            for shown, kept in self.marks.choices(len(options))
+        ]
 
     @property
     def is_act(self) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
+from choicebo.choices.marks import Marks
 from choicebo.formatting import rounded
 from choicebo.history.steering import Steering
 from choicebo.notebook_html import options_table
@@ -23,9 +24,10 @@ Look = dict[str, Any]
 class Question:
     """A question to a person.
 
-    >>> question = Question(1, [{"x": 0.5}, {"x": 0.25}], "Two to begin with.", (True, True), ("sobol",))
-    >>> question.strategy, question.is_open
-    ('sobol', True)
+    Examples:
+        >>> question = Question(1, [{"x": 0.5}, {"x": 0.25}], "Two to begin with.", (True, True), ("sobol",))
+        >>> question.strategy, question.is_open
+        ('sobol', True)
     """
 
     id: int
@@ -48,6 +50,8 @@ class Question:
     state: Literal["open", "answered", "skipped", "retracted"] = "open"
     kept: tuple[int, ...] | None = None
     """The positions kept, if it is answered."""
+    marks: Marks | None = None
+    """What else was said: the best, the best and the worst, or an order."""
     asked_at: datetime | None = field(default=None, compare=False)
     """When, if it is stored in a study."""
     seed: int = field(default=0, compare=False)
@@ -64,8 +68,10 @@ class Question:
 
     def _repr_html_(self) -> str:
         kept = [self.kept is not None and at in self.kept for at in range(len(self.options))]
-        more = {"new": list(self.new)}
-        if self.kept is not None:
+        more: dict[str, list[Any]] = {"new": list(self.new)}
+        if self.marks is not None:
+            more["answer"] = [self.marks.of(at) for at in range(len(self.options))]
+        elif self.kept is not None:
             more["kept"] = kept
         return options_table(f"Question {self.id}, {self.state}", self.options, more, marked=kept, below=[self.reason])
 

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import repeat
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import choicebo
-from choicebo.choices import ChoiceData, readings
+from choicebo.choices import ChoiceData
+from choicebo.choices.marks import Marks, read_marks, require_learnable, require_one
 from choicebo.choices.positions import kept_positions
 from choicebo.errors import AlreadyAnsweredError, DataError, StudyError
 from choicebo.formatting import as_given
@@ -18,8 +19,15 @@ from choicebo.history.question import Question
 from choicebo.history.state import QuestionHistory, State
 from choicebo.space import Option, Searchable
 
-Added = tuple[Sequence[Option], tuple[int, ...]]
-"""A choice made elsewhere: what was shown, and the positions kept."""
+
+class Added(NamedTuple):
+    """An answer given elsewhere."""
+
+    shown: Sequence[Option]
+    kept: tuple[int, ...]
+    """Positions."""
+    marks: Marks | None = None
+    """What else was said."""
 
 
 def seconds_taken(given: float | None) -> float | None:
@@ -43,7 +51,7 @@ def choice_made_elsewhere(space: Searchable, shown: Sequence[Any], kept: Iterabl
         raise DataError("Nothing was kept: a choice made elsewhere keeps at least one option.")
     # Refuses an option that was kept and rejected at once.
     ChoiceData.from_sets([space.encode(options)], [positions])
-    return options, positions
+    return Added(options, positions)
 
 
 def answer_made_elsewhere(
@@ -54,8 +62,8 @@ def answer_made_elsewhere(
     best: Any = None,
     worst: Any = None,
     ranking: Iterable[Any] | None = None,
-) -> list[Added]:
-    """An answer of any kind among options of a space, as the choices that it is read as.
+) -> Added:
+    """An answer of any kind among options of a space, checked.
 
     Args:
         space: What the options belong to.
@@ -65,27 +73,15 @@ def answer_made_elsewhere(
         worst: The position of the worst option.
         ranking: Positions instead, best first; a list in the place of a position is a tie.
     """
-    given = [name for name, value in (("kept", kept), ("best", best), ("ranking", ranking)) if value is not None]
-    if len(given) != 1 or (worst is not None and best is None):
-        told = " and ".join(given) if given else "nothing"
-        raise DataError(f"{told} was given: give kept, or best, or best and worst, or ranking.")
+    require_one(kept, best, worst, ranking)
     if kept is not None:
-        return [choice_made_elsewhere(space, shown, kept)]
+        return choice_made_elsewhere(space, shown, kept)
     # Refuses what is no list of options; which of them are kept does not matter for that.
-    options, _ = choice_made_elsewhere(space, shown, range(len(shown)) if isinstance(shown, Sequence) else [0])
-    positions = range(len(options))
-    if ranking is not None:
-        found = readings.ranking(readings.places_of(ranking), positions)
-    else:
-        (top,) = kept_positions([best], len(options), "best")
-        found = [readings.best(positions, top)]
-        if worst is not None:
-            (bottom,) = kept_positions([worst], len(options), "worst")
-            found = readings.best_worst(positions, top, bottom)
-    return [
+    options = choice_made_elsewhere(space, shown, range(len(shown)) if isinstance(shown, Sequence) else [0]).shown
+    marks = read_marks(len(options), best=best, worst=worst, ranking=ranking)
+    for among, chosen in marks.choices(len(options)):
         choice_made_elsewhere(space, [options[at] for at in among], [among.index(at) for at in chosen])
-        for among, chosen in found
-    ]
+    return Added(options, marks.kept, marks)
 
 
 def ask(state: State, question: Question, rater: str, at: datetime | None, known_until: int, seed: int) -> Event:
@@ -131,24 +127,36 @@ def answer(
     question: Question | int,
     kept: Iterable[int] | None,
     *,
+    best: Any = None,
+    worst: Any = None,
+    ranking: Iterable[Any] | None = None,
     at: datetime | None,
     rater: str | None = None,
     seconds: float | None = None,
     correction: bool = False,
     empty_is_skip: bool = True,
+    likelihood: str = "choice",
 ) -> Event:
-    """An answer, or a skip if ``kept`` is None. The event that is there already if it is the same again."""
+    """An answer as :func:`answer_made_elsewhere` takes it, or a skip if it says nothing at all.
+
+    It is the event that is there already if it is the same again. What a ``likelihood`` cannot learn from is refused.
+    """
     took = seconds_taken(seconds)
     found = asked(state, question, rater)
     id, top = asked_id(state, question), found.top
-    positions = None if kept is None else kept_positions(kept, len(found.asked.options))
+    positions, marks = None if kept is None else kept_positions(kept, len(found.asked.options)), None
+    if any(given is not None for given in (kept, best, worst, ranking)):
+        require_one(kept, best, worst, ranking)
+    if best is not None or ranking is not None:
+        marks = read_marks(len(found.asked.options), best=best, worst=worst, ranking=ranking)
+        positions = marks.kept
     if positions == () and empty_is_skip:
         positions = None
     if top is not None:
-        if top.kept == positions and not (correction and top.position in state.retracted):
+        if (top.kept, top.marks) == (positions, marks) and not (correction and top.position in state.retracted):
             return top
         if not correction:
-            before = "skipped" if top.kept is None else f"answered with {list(top.kept)}"
+            before = "skipped" if top.kept is None else f"answered with {_told(top)}"
             raise AlreadyAnsweredError(
                 f"Question {id} is {before} already: undo that, or send this as a correction.",
                 id,
@@ -157,7 +165,14 @@ def answer(
     kind: Literal["skip", "answer", "correction"] = (
         "skip" if positions is None else "answer" if top is None else "correction"
     )
-    return Event(state.position + 1, kind, found.asked.rater, at, found.asked.position, positions, took)
+    event = Event(state.position + 1, kind, found.asked.rater, at, found.asked.position, positions, took, marks=marks)
+    if positions:
+        require_learnable(likelihood, event.choices(found.asked.options))
+    return event
+
+
+def _told(act: Event) -> str:
+    return str(list(act.kept or ())) if act.marks is None else str(act.marks.to_dict())
 
 
 def undo(state: State, rater: str, at: datetime | None) -> list[Event]:
@@ -192,12 +207,20 @@ def amend_all(
     ]
 
 
-def add(state: State, choices: Iterable[Added], rater: str, at: datetime | None) -> list[Event]:
+def add(
+    state: State, choices: Iterable[Added], rater: str, at: datetime | None, likelihood: str = "choice"
+) -> list[Event]:
     """Choices made elsewhere, together; undo takes them back together."""
-    return list(additions(state, choices, repeat(rater), at))
+    return list(additions(state, choices, repeat(rater), at, likelihood))
 
 
-def additions(state: State, choices: Iterable[Added], raters: Iterable[str], at: datetime | None) -> Iterator[Event]:
+def additions(
+    state: State,
+    choices: Iterable[Added],
+    raters: Iterable[str],
+    at: datetime | None,
+    likelihood: str = "choice",
+) -> Iterator[Event]:
     """The same one by one, for more choices than should be in memory at once, each with its rater.
 
     The state may follow meanwhile. Undo takes back what was added together by a rater.
@@ -205,11 +228,13 @@ def additions(state: State, choices: Iterable[Added], raters: Iterable[str], at:
     position, key = state.position, OptionKeys()
     first: dict[str, int] = {}
     seen = {key(option) for event in state.events.values() for option in event.options}
-    for (options, kept), rater in zip(choices, raters, strict=False):
+    for (options, kept, marks), rater in zip(choices, raters, strict=False):
         position += 1
         keys = [key(option) for option in options]
         new = tuple([each not in seen for each in keys])
         seen.update(keys)
         target = first.get(rater)
         first.setdefault(rater, position)
-        yield Event(position, "addition", rater, at, target, kept, added=tuple(options), added_new=new)
+        event = Event(position, "addition", rater, at, target, kept, None, None, tuple(options), new, marks)
+        require_learnable(likelihood, event.choices(event.added))
+        yield event

@@ -45,6 +45,8 @@ class _Effective:
     moved: dict[int, int] = field(default_factory=dict)
     """Positions in it, by position in the history."""
     questions: int = 0
+    named: bool = False
+    """Whether it says who answered."""
 
 
 class State:
@@ -74,7 +76,7 @@ class State:
         """Those not undone, in order: everybody's, and each rater's."""
         self._counting: dict[str | None, set[int]] = defaultdict(set)
         self._last: dict[str | None, int] = defaultdict(int)
-        self._effective: dict[str | None, _Effective] = {}
+        self._effective: dict[tuple[str | None, bool], _Effective] = {}
         for event in events:
             self.apply(event)
 
@@ -169,7 +171,7 @@ class State:
         if top is None:
             return question
         answered: Literal["answered", "retracted"] = "retracted" if top.position in self.retracted else "answered"
-        return replace(question, state="skipped" if top.kind == "skip" else answered, kept=top.kept)
+        return replace(question, state="skipped" if top.kind == "skip" else answered, kept=top.kept, marks=top.marks)
 
     def open_questions(self, rater: str | None = EVERYBODY) -> list[Question]:
         """Questions without an answer, earliest first."""
@@ -225,6 +227,7 @@ class State:
             strategy=None if question is None else question.strategy,
             state=self._state_of(act),
             repeated=repeated,
+            marks=act.marks,
         )
 
     def _state_of(self, act: Event) -> Literal["standing", "retracted", "corrected", "undone"]:
@@ -236,12 +239,13 @@ class State:
 
     # ---- what a question is computed from
 
-    def effective(self, rater: str | None = EVERYBODY) -> tuple[Event, ...]:
+    def effective(self, rater: str | None = EVERYBODY, *, named: bool = False) -> tuple[Event, ...]:
         """The shortest history that leads to the same question: nothing in it is undone, corrected or retracted.
 
-        With a rater, it is theirs alone, as if nobody else took part. Who answered when is left out: it teaches nothing.
+        With a rater, it is theirs alone, as if nobody else took part. When something was answered is left out, which teaches
+        nothing, and who answered, unless it is to be ``named``.
         """
-        known = self._effective.setdefault(rater, _Effective())
+        known = self._effective.setdefault((rater, named), _Effective(named=named))
         for position in range(known.until + 1, self.position + 1):
             event = self.events.get(position)
             if event is not None and rater in (EVERYBODY, event.rater):
@@ -251,11 +255,12 @@ class State:
 
     def _extend(self, known: _Effective, event: Event) -> None:
         found = known.events
-        plain = replace(event, position=len(found) + 1, rater=OWNER, at=None, seconds=None, target=None)
+        rater = event.rater if known.named else OWNER
+        plain = replace(event, position=len(found) + 1, rater=rater, at=None, seconds=None, target=None)
         if event.question is not None:
             known.questions += 1
             found.append(
-                replace(plain, question=replace(event.question, id=known.questions, rater=OWNER, known_until=0))
+                replace(plain, question=replace(event.question, id=known.questions, rater=rater, known_until=0))
             )
         elif self._is_top(event):
             hidden = event.position in self.retracted
@@ -266,8 +271,9 @@ class State:
             else:
                 asked = known.moved[self._of[event.position].asked.position]
                 is_skip = hidden or event.kind == "skip"
-                kept = None if is_skip else event.kept
-                found.append(replace(plain, kind="skip" if is_skip else "answer", target=asked, kept=kept))
+                kept, marks = (None, None) if is_skip else (event.kept, event.marks)
+                kind: Literal["skip", "answer"] = "skip" if is_skip else "answer"
+                found.append(replace(plain, kind=kind, target=asked, kept=kept, marks=marks))
         else:
             return
         known.moved[event.position] = len(found)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from choicebo.choices import Choice, ChoiceData
 from choicebo.errors import InvalidInputError
 from choicebo.formatting import as_given
-from choicebo.model.choice_table import choice_table, subset_of_code
+from choicebo.model.choice_table import subset_of_code
 from choicebo.model.draws import evenly
 from choicebo.model.loo import smoothed_weights
 from choicebo.model.posterior import Posterior
@@ -72,6 +72,13 @@ def require_posterior(given: object, what: str = "posterior") -> None:
 
 def expectations(posterior: Posterior) -> list[Expectation]:
     """For each past choice of at most 10 options, what the other choices let expect (importance weights, smoothed)."""
+    if posterior.people is not None:
+        found = [
+            dataclasses.replace(each, choice=numbers[each.choice])
+            for numbers, person in posterior.by_person()
+            for each in expectations(person)
+        ]
+        return sorted(found, key=lambda each: each.choice)
     log_weights, _ = smoothed_weights(posterior.log_likelihood, posterior.diagnostics.effective_sample_size)
     chains, draws = posterior.log_likelihood.shape[:2]
     latent = posterior.sample(posterior.options, draws=chains * draws)
@@ -86,7 +93,8 @@ def expectations(posterior: Posterior) -> list[Expectation]:
     for number, choice in enumerate(posterior.data.choices):
         if len(choice.shown) <= LARGEST_TABLE:
             values = latent[:, place[list(choice.shown)]]
-            found.append(_expectation(number, choice, values, posterior.spec.lapse, weights[number]))
+            table = posterior.choice_table(values)
+            found.append(_expectation(number, choice, table, posterior.spec.lapse, weights[number]))
     return found
 
 
@@ -95,14 +103,15 @@ def expectations_of(posterior: Posterior, unseen: ChoiceData, seed: int = 0) -> 
     found = []
     for number, choice in enumerate(unseen.choices):
         if len(choice.shown) <= LARGEST_TABLE:
-            values = posterior.sample(unseen.X[list(choice.shown)], draws=400, seed=seed)
+            person = posterior.of(choice.rater) if choice.rater in posterior.raters else posterior
+            values = person.sample(unseen.X[list(choice.shown)], draws=400, seed=seed)
             weights = np.full(len(values), 1.0 / len(values))
-            found.append(_expectation(number, choice, values, posterior.spec.lapse, weights))
+            table = posterior.choice_table(values)
+            found.append(_expectation(number, choice, table, posterior.spec.lapse, weights))
     return found
 
 
-def _expectation(number: int, choice: Choice, latent: Array, lapse: float, weights: Array) -> Expectation:
-    table = choice_table(latent)
+def _expectation(number: int, choice: Choice, table: Array, lapse: float, weights: Array) -> Expectation:
     # Theorem 1 does not sum to one over the subsets; a person's answer is one of them.
     table = weights @ (table / table.sum(1, keepdims=True))
     table = (1.0 - lapse) * table / table.sum() + lapse / len(table)

@@ -44,12 +44,12 @@ SUSPICIOUS = 0.5
 
 @dataclasses.dataclass(frozen=True)
 class Surprise:
-    """How far one answer is from what the others let expect."""
+    """How far one answer is from what the others suggest."""
 
     choice: int
     """Number of the choice in the data."""
     surprise: float
-    """Minus the log of :attr:`rarity`, in units of its mean over the person's other answers; 0 if the likeliest was given."""
+    """Minus the log of `rarity`, in units of its mean over the person's other answers; 0 if the likeliest was given."""
     rarity: float
     """Probability, as the other answers see it, of an answer that is no likelier than the one given."""
     probability: float
@@ -59,7 +59,7 @@ class Surprise:
     option: int
     """The same option as a row of ``data.X``."""
     expected: tuple[int, ...]
-    """Positions that were to be expected to be kept."""
+    """Positions that the other answers suggest to keep."""
     sentence: str
     against: int | None = None
     """Number of the choice that it clashes with most; None if it was not judged by a fit of its own, or clashes with none."""
@@ -81,19 +81,32 @@ def surprises(
     labels: Sequence[str] | None = None,
     *,
     refits: int = REFITS,
+    answers: Sequence[int] | None = None,
     seed: int = 0,
     progress: ProgressCallback | None = None,
 ) -> list[Surprise]:
-    """All answers, the most surprising first; ``noteworthy`` says which deserve a second look.
+    """List all answers, the most surprising first; ``noteworthy`` says which deserve a second look.
 
-    Each is judged by the other answers alone. Too few answers give an empty list.
+    Each is judged by the other answers alone.
 
     Args:
         posterior: What was learned from all answers.
         labels: Names of the rows of ``data.X``, for the sentences.
         refits: How many of the most suspicious answers are judged by a fit without them; with 0 nothing is fitted.
+        answers: Of each choice, the number of the answer that it belongs to, for the sentences. None: each is an answer.
         seed: Of these fits.
         progress: Called as ``progress(stage, fraction)``; returning ``False`` interrupts.
+
+    Returns:
+        One `Surprise` for each answer; an empty list if there are too few answers.
+
+    Raises:
+        InvalidInputError: An argument cannot be used.
+
+    Examples:
+        >>> from choicebo.insight import surprises
+        >>> sorted(each.choice for each in surprises(posterior, refits=0))
+        [0, 1, 2, 3, 4, 5, 6, 7]
     """
     require_posterior(posterior)
     refits = as_count(refits, "refits")
@@ -104,6 +117,8 @@ def surprises(
         return []
     judged = {each.choice: (each, _Clash(None, ())) for each in expectations(posterior)}
     rough = {number: _rarity(each) for number, (each, _) in judged.items()}
+    if posterior.people is not None or posterior.rater is not None:
+        refits = 0  # of several people, a fit without one answer takes long, and weights do as well
     suspects = sorted((rarity, number) for number, rarity in rough.items() if rarity <= SUSPICIOUS)[:refits]
     report = Reporter(progress)
     for done, (_, number) in enumerate(suspects):
@@ -111,9 +126,12 @@ def surprises(
         rest = _fit_without(posterior, number, seed)
         expectation = expectations_of(rest, data.subset([number]), seed)[0]
         judged[number] = dataclasses.replace(expectation, choice=number), _clash(posterior, rest, number)
+    numbers = range(data.n_choices) if answers is None else answers
     total, count = -float(np.log(list(rough.values())).sum()), len(rough) + USUAL_ANSWERS
     found = [
-        _surprise(expectation, clash, (total + np.log(rough[number]) + USUAL_ANSWERS) / (count - 1), data, labels)
+        _surprise(
+            expectation, clash, (total + np.log(rough[number]) + USUAL_ANSWERS) / (count - 1), data, labels, numbers
+        )
         for number, (expectation, clash) in judged.items()
     ]
     return sorted(found, key=lambda each: (-each.surprise, each.choice))
@@ -137,6 +155,8 @@ def _fit_without(posterior: Posterior, number: int, seed: int) -> Posterior:
         prior=spec.prior,
         correlated=spec.correlated,
         inducing=spec.inducing,
+        known=None if spec.known is None else spec.known.function,
+        threshold=spec.threshold,
     )
     return model.fit_silently(posterior.data.without(number), seed)
 
@@ -168,7 +188,12 @@ def _log_mean(log_likelihood: Array) -> Array:
 
 
 def _surprise(
-    expectation: Expectation, clash: _Clash, usual: float, data: ChoiceData, labels: Sequence[str] | None
+    expectation: Expectation,
+    clash: _Clash,
+    usual: float,
+    data: ChoiceData,
+    labels: Sequence[str] | None,
+    answers: Sequence[int],
 ) -> Surprise:
     """``usual`` is the mean of minus the log of the rarity over the person's other answers."""
     shown = data.choices[expectation.choice].shown
@@ -178,9 +203,10 @@ def _surprise(
     surprise = float(-np.log(rarity) / usual)
     name = labels[option] if labels is not None else f"option {position + 1} of {len(shown)}"
     like = "agrees with your others" if rarity > 0.5 else "is not the likeliest, but within what your others let expect"
-    sentence = f"Answer {expectation.choice + 1} {like}."
+    number, against = answers[expectation.choice], None if clash.against is None else answers[clash.against]
+    sentence = f"Answer {number + 1} {like}."
     if surprise >= NOTEWORTHY:
-        sentence = _sentence(expectation.choice, name, bool(kept[position]), float(inclusion[position]), clash.against)
+        sentence = _sentence(number, name, bool(kept[position]), float(inclusion[position]), against)
     return Surprise(
         choice=expectation.choice,
         surprise=surprise,

@@ -69,7 +69,8 @@ def to_arviz(
     likelihood = Likelihood.of(posterior.data, posterior.likelihood, posterior.spec.lapse)
     chains, draws = posterior.whitened.shape[:2]
     latent = posterior.draws.at(posterior.options, 0)  # the draws of all chains in turn
-    orders = aligned_orders(latent)
+    hidden = latent[..., : posterior.latent_dim]
+    orders = aligned_orders(hidden)
     log_probability = likelihood.normalised_values(np.swapaxes(latent, 1, 2))[..., likelihood.place]
     weights = np.array([choice.weight for choice in posterior.data.choices])
     whitened_size = (posterior.whitened**2).reshape(chains, draws, -1).sum(2)
@@ -78,7 +79,7 @@ def to_arviz(
         return np.swapaxes(values.reshape(draws, chains, *values.shape[1:]), 0, 1)
 
     groups: dict[str, dict[str, Any]] = {
-        "posterior": {"latent": by_chain(reordered(latent, orders))},
+        "posterior": {"latent": by_chain(reordered(hidden, orders))},
         "log_likelihood": {"choice_probability": by_chain(log_probability)},
         "sample_stats": {"lp": posterior.log_likelihood @ weights - 0.5 * whitened_size},
         "observed_data": {"kept": _kept(posterior, likelihood.rows)},

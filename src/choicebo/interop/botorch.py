@@ -37,7 +37,7 @@ class ChoiceModel(EnsembleModel):  # type: ignore[misc]
     points.
 
     As in choicebo's own acquisitions, a point is judged by the part of the objectives that depends on its inputs: what is an
-    option's own (the nugget) cannot be searched for.
+    option's own (the nugget) cannot be searched for. Known objectives need no model and are not among the outputs.
 
     Args:
         posterior: What was learned.
@@ -58,13 +58,16 @@ class ChoiceModel(EnsembleModel):  # type: ignore[misc]
             if not are_whole(given) or given < 1:
                 raise InvalidInputError(f"{name} must be a whole number of at least 1, got {as_given(given)}")
         super().__init__()
+        if posterior.latent_dim == 0:
+            raise InvalidInputError("nothing of this posterior is hidden: its objectives are known functions")
         known = posterior.draws.thinned(draws)
         self._num_outputs = posterior.latent_dim
         self._kernel, self._nugget = kernel_named(known.kernel), known.nugget
         for name, value in _paths(known, features, np.random.default_rng(seed)).items():
             self.register_buffer(f"_{name}", torch.as_tensor(value))
         # The numbering of the objectives is arbitrary, and may differ between draws.
-        self.register_buffer("_orders", torch.as_tensor(aligned_orders(known.latent)))
+        hidden = known.latent[..., : known.hidden_dim]
+        self.register_buffer("_orders", torch.as_tensor(aligned_orders(hidden)))
 
     @property
     def batch_shape(self) -> torch.Size:
@@ -187,7 +190,7 @@ def _elementwise(function: Any, squared: Tensor) -> Tensor:
 
 def _paths(known: LatentDraws, features: int, rng: np.random.Generator) -> dict[str, Array]:
     """Draws as functions; all have the same random features, with amplitudes of their own."""
-    n_e, draws = known.latent_dim, known.count
+    n_e, draws = known.hidden_dim, known.count
     frequency = np.stack([frequencies(known.kernel, features, known.X.shape[1], rng) for _ in range(n_e)])
     frequency /= known.lengthscales[:, None]
     phase = rng.uniform(0.0, 2.0 * math.pi, (n_e, features))

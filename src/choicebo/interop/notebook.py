@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from choicebo.choices.marks import QUESTIONS
 from choicebo.errors import AlreadyAnsweredError, ChoiceboError, InvalidInputError
 from choicebo.extras import needs
 from choicebo.history import OWNER
 from choicebo.model import compiling
+from choicebo.presentation.answering import ANSWERING, Said, in_order, said
 from choicebo.presentation.card_html import failure_html, question_html
 from choicebo.presentation.cards import Picture, card_of, compare
 from choicebo.space import Catalogue, Option, Space
@@ -27,11 +29,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _HERE = Path(__file__).parent
-_QUESTION = "Which of these would you keep?"
-_ACTS = ("keep", "none", "skip", "undo", "again")
+_ACTS = ("keep", "both", "none", "skip", "undo", "again")
 _UNDONE = "Taken back. You can answer this one again."
 _ANSWERED = "That question was answered already, perhaps in another cell. That answer stands; here is what is next."
-_EMPTY = "Nothing is marked yet: mark every one that no other beats, or skip."
 
 
 class Loop(Protocol):
@@ -71,7 +71,12 @@ class Loop(Protocol):
         """The open question, or a new one."""
         ...
 
-    def tell(self, question: Question, kept: Sequence[int], seconds: float | None) -> None:
+    @property
+    def way(self) -> str:
+        """How questions are answered."""
+        ...
+
+    def tell(self, question: Question, answer: Said, seconds: float | None) -> None:
         """The answer."""
         ...
 
@@ -80,7 +85,7 @@ class Loop(Protocol):
         ...
 
     def undo(self) -> tuple[int, ...]:
-        """Take back the latest answer or skip; what had been kept."""
+        """Take back the latest answer or skip; what had been marked, in the order of marking."""
         ...
 
 
@@ -136,24 +141,26 @@ class ChoiceWidget(anywidget.AnyWidget):  # type: ignore[misc]
             if act == "skip":
                 self._loop.skip(question)
             else:
-                kept = _positions(content.get("kept")) if act == "keep" else []
-                if act == "keep" and not kept:
-                    return self._show(question, notice=_EMPTY)
+                answer: Said | None = {"kept": [0, 1] if act == "both" else []}
+                if act == "keep":
+                    answer = said(self._loop.way, _positions(content.get("kept")))
+                if answer is None:
+                    return self._show(question, notice=ANSWERING[self._loop.way].empty)
                 if act == "none" and self._loop.baseline is None:
                     raise InvalidInputError("There is nothing to compare with: mark at least one, or skip.")
-                self._loop.tell(question, kept, _seconds(content.get("seconds")))
+                self._loop.tell(question, answer, _seconds(content.get("seconds")))
         except AlreadyAnsweredError:
             return self._next(_ANSWERED)
         return self._next()
 
     def _undo(self) -> None:
-        kept = self._loop.undo() if self._loop.can_undo else ()
-        self._next(_UNDONE, kept)
+        marked = self._loop.undo() if self._loop.can_undo else ()
+        self._next(_UNDONE, marked)
 
-    def _next(self, notice: str = "", kept: Sequence[int] = ()) -> None:
-        self._show(self._loop.ask(), notice, kept)
+    def _next(self, notice: str = "", marked: Sequence[int] = ()) -> None:
+        self._show(self._loop.ask(), notice, marked)
 
-    def _show(self, question: Question, notice: str = "", kept: Sequence[int] = ()) -> None:
+    def _show(self, question: Question, notice: str = "", marked: Sequence[int] = ()) -> None:
         loop = self._loop
         self._question = question
         self._reply(
@@ -161,7 +168,8 @@ class ChoiceWidget(anywidget.AnyWidget):  # type: ignore[misc]
                 compare(loop.space, question.options, question.new, loop.picture),
                 question.id,
                 question=loop.text,
-                kept=kept,
+                way=loop.way,
+                marked=marked,
                 notice=notice,
                 why=[question.reason],
                 baseline=None if loop.baseline is None else card_of(loop.space, loop.baseline, loop.picture),
@@ -183,10 +191,11 @@ class OptimizerLoop:
     def __init__(self, optimizer: ChoiceOptimizer, text: str | None = None, patience: float | None = None) -> None:
         if not isinstance(optimizer.space, (Space, Catalogue)):
             raise InvalidInputError("The widget shows options of a Space or a Catalogue.")
-        self.space, self.text = optimizer.space, text or _QUESTION
+        self.way = optimizer.settings.answer
+        self.space, self.text = optimizer.space, text or QUESTIONS[self.way]
         self._optimizer, self._patience = optimizer, patience
         self.baseline = optimizer.settings.baseline
-        self._kept: dict[int, tuple[int, ...]] = {}
+        self._marked: dict[int, tuple[int, ...]] = {}
 
     @property
     def n_answers(self) -> int:
@@ -197,19 +206,19 @@ class OptimizerLoop:
         """The earliest open question, or a new one."""
         return next(iter(self._optimizer.open_queries), None) or self._optimizer.ask(patience=self._patience)
 
-    def tell(self, question: Question, kept: Sequence[int], seconds: float | None) -> None:
+    def tell(self, question: Question, answer: Said, seconds: float | None) -> None:
         """The answer."""
-        self._optimizer.tell(question, kept)
-        self._kept[question.id] = tuple(kept)
+        self._optimizer.tell(question, **answer)
+        self._marked[question.id] = in_order(**answer)
 
     def skip(self, question: Question) -> None:
         """Leave it unanswered."""
         self._optimizer.skip(question)
 
     def undo(self) -> tuple[int, ...]:
-        """Take back the latest act; what had been kept, if it was an answer given here."""
+        """Take back the latest act; what had been marked, if it was an answer given here."""
         self._optimizer.undo()
-        return self._kept.pop(self.ask().id, ())
+        return self._marked.pop(self.ask().id, ())
 
     @property
     def can_undo(self) -> bool:
@@ -223,7 +232,7 @@ class StudyLoop:
     def __init__(self, study: Study, rater: str | None = None, patience: float | None = None) -> None:
         from choicebo.presentation.images import inline_picture
 
-        self.space, self.baseline = study.space, study.baseline
+        self.space, self.baseline, self.way = study.space, study.baseline, study.answer
         self._study, self._rater, self._patience = study, rater, patience
         shows_pictures = study.show.kind in ("svg", "image")
         self.picture = (lambda option: inline_picture(study, option)) if shows_pictures else None
@@ -242,17 +251,18 @@ class StudyLoop:
         """The rater's open question, or a new one."""
         return self._study.ask(self._rater, stand_in=self._patience is not None, patience=self._patience)
 
-    def tell(self, question: Question, kept: Sequence[int], seconds: float | None) -> None:
+    def tell(self, question: Question, answer: Said, seconds: float | None) -> None:
         """Store the answer."""
-        self._study.tell(question, kept, rater=self._rater, seconds=seconds)
+        self._study.tell(question, **answer, rater=self._rater, seconds=seconds)
 
     def skip(self, question: Question) -> None:
         """Leave it unanswered."""
         self._study.skip(question, rater=self._rater)
 
     def undo(self) -> tuple[int, ...]:
-        """Take back the rater's latest act; what had been kept."""
-        return self._study.undo(rater=self._rater)[0].kept
+        """Take back the rater's latest act; what had been marked."""
+        taken = self._study.undo(rater=self._rater)[0]
+        return taken.kept if taken.marks is None else in_order(**taken.marks.to_dict())
 
     @property
     def can_undo(self) -> bool:

@@ -104,12 +104,12 @@ class _Walk:
 
     def __init__(self, spec: ModelSpec, likelihood: Likelihood, hyper: Hyperparameters) -> None:
         self.whitener = Whitener.of(spec, likelihood)
-        self._prior, self._packing = spec.prior, Packing(spec.latent_dim, likelihood.X.shape[1], spec.correlated, True)
+        self._prior, self._packing = spec.prior, Packing.of(spec, likelihood)
         self._start, self._metric = self._packing.vector(hyper), np.diag(self._packing.first_metric(spec))
 
     def along(self, sampler: Sampler, d: int, step: float) -> dict[float, float]:
         """The log-evidence at each step, less that at the start."""
-        at = len(self._start) - len(self._packing.hyper(self._start).personal) + d
+        at = len(self._start) - self._packing.known - self._packing.n_e + d
         vector, height, highest, found = self._start.copy(), 0.0, 0.0, {}
         slope = average_slope(sampler, self._packing, _TRANSITIONS)
         for number in range(1, _STEPS + 1):

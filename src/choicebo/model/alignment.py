@@ -22,7 +22,7 @@ def aligned_orders(latent: Array, reference: Array | None = None) -> NDArray[np.
     """
     latent_dim = latent.shape[2]
     orders = np.tile(np.arange(latent_dim), (len(latent), 1))
-    if latent_dim == 1:
+    if latent_dim <= 1:
         return orders
     target = latent[len(latent) // 2] if reference is None else reference
     for _ in range(1 if reference is not None else _SWEEPS):

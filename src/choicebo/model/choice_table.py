@@ -60,12 +60,60 @@ def choice_table(latent: Array, joint_wins: Callable[[Array], Array] = joint_win
         InvalidInputError: The set has more than ``MAX_SET`` options.
     """
     draws, size, n_e = latent.shape
-    if size > MAX_SET:
-        raise InvalidInputError(f"a set of {size} options has 2^{size} subsets; at most {MAX_SET} options are taken")
+    _require_small(size)
     rows = max(1, _ELEMENTS_AT_ONCE // (2**size * n_e * len(_POINTS)))
     lanes = np.moveaxis(latent, 0, 2)
     parts = [_table(lanes[..., at : at + rows], joint_wins).T for at in range(0, draws, rows)]
     return np.concatenate(parts) if parts else np.zeros((0, 2**size - 1))
+
+
+def best_table(latent: Array) -> Array:
+    """The same for a pseudo-rational choice: the probability that the options best in at least one dimension are these.
+
+    With one dimension it is a batch preference. The rows sum to one.
+    """
+    draws, size, n_e = latent.shape
+    _require_small(size)
+    rows = max(1, _ELEMENTS_AT_ONCE // max(2**size * n_e, size * size * n_e * len(_POINTS)))
+    parts = [_best_table(latent[at : at + rows]) for at in range(0, draws, rows)]
+    return np.concatenate(parts) if parts else np.zeros((0, 2**size - 1))
+
+
+def _best_table(latent: Array) -> Array:
+    draws, size, n_e = latent.shape
+    best = np.empty((size, draws, n_e))
+    for i in range(size):
+        ahead = latent[:, i, None] - np.delete(latent, i, axis=1)  # (draws, others, n_e)
+        best[i] = ndtr(ahead[..., None] - _POINTS).prod(1) @ _WEIGHTS
+    best /= best.sum(0)
+    inside = np.zeros((1, draws, n_e))
+    for each in best:  # probability that the best option is in a set, in each dimension: all sets, one option at a time
+        inside = np.concatenate([inside, inside + each])
+    table = inside.prod(2)  # all best options are in it ...
+    for i in range(size):  # ... and in none of its subsets
+        halves = table.reshape(-1, 2, 1 << i, draws)
+        halves[:, 1] -= halves[:, 0]
+    return np.asarray(np.clip(table[1:], 0.0, 1.0).T)
+
+
+def noticeable_table(latent: Array, threshold: float) -> Array:
+    """The same for noticeable differences in one dimension: one option is kept if it is noticeably better than each other one.
+
+    What is left is that no option is, and all are kept. The rows sum to one.
+    """
+    draws, size, _ = latent.shape
+    _require_small(size)
+    result = np.zeros((draws, 2**size - 1))
+    for i in range(size):
+        ahead = latent[:, i] - np.delete(latent[:, :, 0], i, axis=1)
+        result[:, (1 << i) - 1] = ndtr((ahead - threshold) / np.sqrt(2.0)).prod(1)
+    result[:, -1] = np.clip(1.0 - result.sum(1), 0.0, 1.0)
+    return result
+
+
+def _require_small(size: int) -> None:
+    if size > MAX_SET:
+        raise InvalidInputError(f"a set of {size} options has 2^{size} subsets; at most {MAX_SET} options are taken")
 
 
 def _table(latent: Array, joint_wins: Callable[[Array], Array]) -> Array:

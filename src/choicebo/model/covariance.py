@@ -31,6 +31,9 @@ class Hyperparameters(NamedTuple):
     personal: Array = np.zeros(0)
     """(n_e,): of several people, the share of each part's variance that is a person's own, as the logarithm of its odds; empty
     where one person answered."""
+    known: Array = np.zeros(0)
+    """(k,): logarithms of the scales of known objectives, which have no covariance function: how much a standard deviation of
+    each counts, in units of the noise."""
 
 
 def mixing(hyper: Hyperparameters) -> Array:
@@ -75,42 +78,50 @@ class HyperPrior(NamedTuple):
     scale_spread: float = 0.3
     independence: float = 5.0
     """How strongly latent functions are taken for uncorrelated; at 1.5 all correlations of two are equally probable."""
+    known_median: float = 2.0
+    """Of the scale of a known objective."""
+    known_spread: float = 1.5
+    """Wide: what is known may decide every answer, or hardly any."""
 
-    def centre(self, dim: int, n_e: int, people: bool = False) -> Hyperparameters:
-        """The prior's medians for ``dim`` inputs and ``n_e`` latent dimensions, of one person or of several ``people``."""
+    def centre(self, dim: int, n_e: int, known: int = 0, people: bool = False) -> Hyperparameters:
+        """The prior's medians for ``dim`` inputs, ``n_e`` latent dimensions and so many known objectives, of one person or of
+        several ``people``."""
         log_lengthscale = math.log(self.lengthscale_median) + 0.5 * math.log(dim)
         return Hyperparameters(
             np.full((n_e, dim), log_lengthscale),
             np.full(n_e, math.log(self.scale_median)),
             np.zeros((n_e, n_e)),
             np.zeros(n_e if people else 0),
+            np.full(known, math.log(self.known_median)),
         )
 
     def log_density(self, hyper: Hyperparameters) -> float:
         """Log-density up to a constant, in the logarithms of the parameters."""
-        lengthscale, scale, squares = self._standardised(hyper)
+        lengthscale, scale, squares, known = self._standardised(hyper)
         penalty = self.independence * np.log1p(squares).sum()
         # All shares of personal taste are equally probable: in the logarithm of the odds that is the logistic density.
         penalty += (np.logaddexp(0.0, hyper.personal) + np.logaddexp(0.0, -hyper.personal)).sum()
-        return float(-0.5 * ((lengthscale**2).sum() + (scale**2).sum()) - penalty)
+        return float(-0.5 * ((lengthscale**2).sum() + (scale**2).sum() + (known**2).sum()) - penalty)
 
     def gradient(self, hyper: Hyperparameters) -> Hyperparameters:
         """Derivatives of :meth:`log_density`."""
-        lengthscale, scale, squares = self._standardised(hyper)
+        lengthscale, scale, squares, known = self._standardised(hyper)
         by_coupling = -2.0 * self.independence * np.tril(hyper.coupling, -1) / (1.0 + squares)[:, None]
         return Hyperparameters(
             -lengthscale / self.lengthscale_spread,
             -scale / self.scale_spread,
             by_coupling,
             1.0 - 2.0 * personal_share(hyper),
+            -known / self.known_spread,
         )
 
-    def _standardised(self, hyper: Hyperparameters) -> tuple[Array, Array, Array]:
+    def _standardised(self, hyper: Hyperparameters) -> tuple[Array, Array, Array, Array]:
         n_e, dim = hyper.log_lengthscale.shape
         centre = self.centre(dim, n_e)
         lengthscale = (hyper.log_lengthscale - centre.log_lengthscale) / self.lengthscale_spread
         scale = (hyper.log_scale - centre.log_scale) / self.scale_spread
-        return lengthscale, scale, (np.tril(hyper.coupling, -1) ** 2).sum(1)
+        known = (hyper.known - math.log(self.known_median)) / self.known_spread
+        return lengthscale, scale, (np.tril(hyper.coupling, -1) ** 2).sum(1), known
 
 
 class Kernel(NamedTuple):
@@ -222,7 +233,7 @@ def factors(kernel: str | Kernel, nugget: float, squared: Array, log_lengthscale
     r = np.sqrt(np.exp(-2.0 * log_lengthscale) @ squared).reshape(-1, m, m)
     K = (1.0 - nugget) * kernel_named(kernel).value(r)
     K[:, np.arange(m), np.arange(m)] += nugget + JITTER
-    return Factors(np.stack([safe_cholesky(each) for each in K]), r)
+    return Factors(np.array([safe_cholesky(each) for each in K]).reshape(K.shape), r)
 
 
 def factors_gradient(

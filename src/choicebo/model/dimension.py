@@ -1,6 +1,7 @@
 """How many hidden objectives: forward selection of the latent dimension by leave-one-out predictive accuracy.
 
-Models with 1, 2, ... latent dimensions are fitted and compared choice by choice. The answer is the smallest dimension
+Models with 1, 2, ... latent dimensions are fitted and compared choice by choice, from 0 on where some objectives are known:
+these may explain all. The answer is the smallest dimension
 that no larger one beats by more than one standard error of the paired difference: a tie goes to the smaller one, and a
 dimension that the choices refute is never taken.
 """
@@ -62,7 +63,7 @@ class DimensionRow:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class DimensionSelection:
-    """The result of :func:`select_latent_dim`."""
+    """The result of `select_latent_dim`."""
 
     best: int
     table: tuple[DimensionRow, ...]
@@ -114,12 +115,33 @@ def select_latent_dim(
     progress: ProgressCallback | None = None,
     executor: Executor | None = None,
 ) -> DimensionSelection:
-    """The number of latent dimensions that predicts left-out choices best, with no more of them than the choices show.
+    """Find the number of hidden objectives that predicts left-out choices best, with no more of them than the choices show.
 
-    Dimensions 1, 2, ... are fitted, each from the hyperparameters of the one before, until one no longer improves the
-    score (unless ``stop_early=False``) or ``max_dim`` is reached. ``model`` gives all other settings. For each dimension at
-    most ``refit_limit`` choices with a poor k-hat are refitted. ``progress(stage, fraction)`` is called on the way and stops
-    by returning ``False``. An ``executor`` fits and refits, with the same result.
+    Dimensions 1, 2, ... (0, 1, ... where the model has known objectives) are fitted, each from the hyperparameters of the
+    one before, until one no longer improves the score or
+    ``max_dim`` is reached.
+
+    Args:
+        data: The options and the choices among them.
+        max_dim: The largest number to try.
+        seed: A whole number from which everything random follows.
+        model: All other settings.
+        refit_limit: For each dimension, how many choices with a poor k-hat may be refitted.
+        stop_early: Whether to stop where the score no longer improves.
+        progress: Called as ``progress(stage, fraction)``; returning ``False`` stops.
+        executor: Any ``concurrent.futures.Executor``, which fits and refits with the same result.
+
+    Returns:
+        ``best``, a ``table`` with a row for each number tried, and the ``posterior`` at the best.
+
+    Raises:
+        InvalidInputError: There are too few answers, or a setting cannot be used.
+        FitInterruptedError: ``progress`` returned ``False``.
+
+    Examples:
+        >>> selection = cb.select_latent_dim(data, max_dim=2, model=cb.ChoiceGP(engine="laplace"), refit_limit=0)
+        >>> [row.latent_dim for row in selection.table]
+        [1, 2]
     """
     as_generator(seed)
     as_executor(executor)
@@ -129,10 +151,11 @@ def select_latent_dim(
     scores: dict[int, Loo] = {}
     seconds: dict[int, float] = {}
     ahead: Future[Posterior] | None = None
-    for n_e in range(1, max_dim + 1):
-        part = report.part((n_e - 1) / max_dim, n_e / max_dim)
+    least = least_dim(model)
+    for n_e in range(least, max_dim + 1):
+        part = report.part(max(n_e - 1, 0) / max_dim, n_e / max_dim)
         began = time.perf_counter()
-        start = None if n_e == 1 else _one_more(posteriors[n_e - 1].start, model.prior)
+        start = None if n_e == least else _one_more(posteriors[n_e - 1].start, model.prior)
         known = None
         if executor is not None:
             known = _fit_by(executor, data, n_e, seed, model, start).result() if ahead is None else ahead.result()
@@ -151,8 +174,9 @@ def select_latent_dim(
 def paired_difference(larger: Array, smaller: Array, weights: Array | None = None) -> tuple[float, float]:
     """The sum of the differences between two models' pointwise scores, and its standard error.
 
-    >>> paired_difference(np.array([-1.0, -2.0]), np.array([-2.0, -5.0]))
-    (4.0, 2.0)
+    Examples:
+        >>> paired_difference(np.array([-1.0, -2.0]), np.array([-2.0, -5.0]))
+        (4.0, 2.0)
     """
     return summed(larger - smaller, weights)
 
@@ -173,7 +197,7 @@ def smallest_unrefuted(scores: dict[int, Loo]) -> int:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class DimensionDecision:
-    """What :func:`revise` found."""
+    """What `revise` found."""
 
     latent_dim: int
     reason: str
@@ -186,10 +210,11 @@ class DimensionDecision:
 def due(n_answers: int, last_check: int = 0) -> bool:
     """Whether another look at the dimension is worth its cost: after 8 answers, then after half as many again.
 
-    ``last_check`` is the number of answers at the latest call of :func:`revise`, 0 if there was none.
+    ``last_check`` is the number of answers at the latest call of `revise`, 0 if there was none.
 
-    >>> [n for n in range(30) if due(n, 12)][:2]
-    [18, 19]
+    Examples:
+        >>> [n for n in range(30) if due(n, 12)][:2]
+        [18, 19]
     """
     return n_answers >= FIRST_CHECK and n_answers >= _GROWTH * last_check
 
@@ -229,11 +254,28 @@ def revise(
     here = score(current, report.part(0.0, 0.3))
     if current < allowed and _clearly_better(score(current + 1, report.part(0.3, 0.7)), here):
         chosen = current + 1
-    elif current > 1 and score(current - 1, report.part(0.7, 1.0)).elpd >= here.elpd:
+    elif current > least_dim(model) and score(current - 1, report.part(0.7, 1.0)).elpd >= here.elpd:
         chosen = current - 1
     else:
         chosen = current
-    return DimensionDecision(chosen, _reason(chosen, current, scores), chosen != current, fits[chosen])
+    reason = _reason(chosen, current, scores, names_of_known(model))
+    return DimensionDecision(chosen, reason, chosen != current, fits[chosen])
+
+
+def least_dim(model: ChoiceGP) -> int:
+    """The fewest hidden objectives that are considered: known ones may explain all choices."""
+    return 1 if model.known is None else 0
+
+
+def names_of_known(model: ChoiceGP) -> str:
+    """The known objectives as a sentence names them.
+
+    Examples:
+        >>> names_of_known(ChoiceGP(known=lambda points: points[:, 0]))
+        'what is known'
+    """
+    names = [str(name) for name in getattr(model.known, "names", ())]
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names) or "what is known"
 
 
 def _scored(
@@ -272,8 +314,9 @@ def _named(report: Reporter, n_e: int) -> ProgressCallback:
 def count(n_e: int) -> str:
     """The number of objectives in words.
 
-    >>> count(1), count(3)
-    ('1 hidden objective', '3 hidden objectives')
+    Examples:
+        >>> count(1), count(3)
+        ('1 hidden objective', '3 hidden objectives')
     """
     return f"{n_e} hidden objective{'s' if n_e != 1 else ''}"
 
@@ -281,7 +324,7 @@ def count(n_e: int) -> str:
 def _one_more(hyper: Hyperparameters, prior: HyperPrior) -> Hyperparameters:
     """The hyperparameters of a smaller model, and the prior's centre for one more dimension."""
     n_e, dim = hyper.log_lengthscale.shape
-    larger = [np.array(part) for part in prior.centre(dim, n_e + 1, len(hyper.personal) > 0)]
+    larger = [np.array(part) for part in prior.centre(dim, n_e + 1, len(hyper.known), len(hyper.personal) > 0)]
     for all_of_it, known in zip(larger, hyper, strict=True):
         all_of_it[tuple(slice(length) for length in np.shape(known))] = known
     return Hyperparameters(*larger)
@@ -303,11 +346,16 @@ def _table(scores: dict[int, Loo], seconds: dict[int, float]) -> tuple[Dimension
     return tuple(rows)
 
 
-def _reason(chosen: int, current: int, scores: dict[int, Loo]) -> str:
+def _reason(chosen: int, current: int, scores: dict[int, Loo], known: str) -> str:
     def against(a: int, b: int) -> str:
         difference, se = paired_difference(scores[a].pointwise, scores[b].pointwise, scores[a].weights)
         return f"leave-one-out score {scores[a].elpd:.1f} against {scores[b].elpd:.1f}, difference {difference:.1f} ± {se:.1f}"
 
+    if chosen == 0:
+        one = " and " not in known
+        opening = f"{known[0].upper()}{known[1:]} {'explains' if one else 'explain'} all of your choices"
+        other = max(scores)
+        return f"{opening} ({against(0, other)})." if other else f"{opening}."
     if chosen > current:
         return f"Your answers are explained better by {count(chosen)} than by {current} ({against(chosen, current)})."
     if chosen < current:

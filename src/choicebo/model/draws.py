@@ -19,6 +19,7 @@ from choicebo.model.covariance import (
     safe_cholesky,
     squared_differences,
 )
+from choicebo.model.known import Known
 from choicebo.model.outlook import Marginals, Path, prior_angles
 from choicebo.space.points import point_keys, rows_in
 
@@ -90,14 +91,23 @@ class LatentDraws:
     nugget: float
     own: OwnValues | None = None
     """What is known of further options, where these are so many that the draws are not at all of them."""
+    known: Known | None = None
+    """Latent values that are the same in every draw: known objectives, behind the latent functions everywhere below."""
 
     @classmethod
     def of(
-        cls, X: Array, whitened: Array, lengthscales: Array, mixing: Array, kernel: str | Kernel, nugget: float
+        cls,
+        X: Array,
+        whitened: Array,
+        lengthscales: Array,
+        mixing: Array,
+        kernel: str | Kernel,
+        nugget: float,
+        known: Known | None = None,
     ) -> LatentDraws:
         """Draws whose factors are still to be computed; the arguments are the fields of the same names."""
         lower = factors(kernel, nugget, squared_differences(X), np.log(lengthscales)).lower
-        return cls(X, whitened, lower, lengthscales, mixing, kernel, nugget)
+        return cls(X, whitened, lower, lengthscales, mixing, kernel, nugget, known=known)
 
     @property
     def count(self) -> int:
@@ -106,7 +116,17 @@ class LatentDraws:
 
     @property
     def latent_dim(self) -> int:
-        """The number of latent dimensions."""
+        """The number of latent dimensions, those of known objectives included."""
+        return self.hidden_dim + self.known_dim
+
+    @property
+    def known_dim(self) -> int:
+        """The number of known objectives, whose dimensions are the last."""
+        return 0 if self.known is None else self.known.count
+
+    @property
+    def hidden_dim(self) -> int:
+        """The number of latent dimensions that are not known."""
         return len(self.factors)
 
     @functools.cached_property
@@ -117,19 +137,27 @@ class LatentDraws:
     @functools.cached_property
     def latent(self) -> Array:
         """(draws, m, n_e): the latent functions at the options, in units of the noise."""
-        return np.asarray(self.parts @ self.mixing.T)
+        return self._with_known(np.asarray(self.parts @ self.mixing.T), self.X)
 
     @functools.cached_property
     def smooth(self) -> Array:
-        """(draws, m, n_e): the share of :attr:`latent` that depends on the options' inputs, as far as the draws tell."""
+        """(draws, m, n_e): the share of `latent` that depends on the options' inputs, as far as the draws tell."""
         own = (self.nugget + JITTER) * np.moveaxis(self._weights, 0, 2)
-        return np.asarray((self.parts - own) @ self.mixing.T)
+        return self._with_known(np.asarray((self.parts - own) @ self.mixing.T), self.X)
+
+    def _with_known(self, hidden: Array, points: Array) -> Array:
+        """Latent values (draws, n, n_e) with those of known objectives at ``points: (n, d)`` behind them."""
+        if self.known is None:
+            return hidden
+        values = self.known(points)
+        return np.concatenate([hidden, np.broadcast_to(values, (len(hidden), *values.shape))], axis=2)
 
     @functools.cached_property
     def _weights(self) -> Array:
         """(n_e, draws, m): ``K^-1 parts``."""
         pairs = zip(self.factors, np.swapaxes(self.whitened, 0, 1), strict=True)
-        return np.stack([_solved(lower, white.T, trans="T").T for lower, white in pairs])
+        found = [_solved(lower, white.T, trans="T").T for lower, white in pairs]
+        return np.array(found).reshape(self.hidden_dim, self.count, len(self.X))
 
     def taken(self, rows: Rows) -> LatentDraws:
         """These draws only, a draw that is given twice counting twice."""
@@ -145,7 +173,7 @@ class LatentDraws:
 
         The latter are pivots of an incomplete Cholesky factorisation: each is the option that is least known from those before.
         """
-        scaled = self.X / self.lengthscales.mean(0)
+        scaled = self.X / self.lengthscales.mean(0) if self.hidden_dim else self.X
         chosen, left = [], np.ones(len(self.X))
         columns = np.zeros((len(self.X), count))
         for number in range(count):
@@ -160,10 +188,13 @@ class LatentDraws:
             left[chosen] = 0.0
         kept = np.sort(np.array(chosen))
         white = self.whitened[:, :, kept]  # to be replaced
-        found = LatentDraws.of(self.X[kept], white, self.lengthscales, self.mixing, self.kernel, self.nugget)
-        parts = self.parts[:, kept]
-        whitened = [_solved(lower, parts[:, :, d].T).T for d, lower in enumerate(found.factors)]
-        return dataclasses.replace(found, whitened=np.stack(whitened, axis=1))
+        found = LatentDraws.of(
+            self.X[kept], white, self.lengthscales, self.mixing, self.kernel, self.nugget, self.known
+        )
+        parts, whitened = self.parts[:, kept], np.empty_like(white)
+        for d, lower in enumerate(found.factors):
+            whitened[:, d] = _solved(lower, parts[:, :, d].T).T
+        return dataclasses.replace(found, whitened=whitened)
 
     def moments(self, points: Array) -> tuple[Array, Array]:
         """What each draw knows of the latent functions at ``points: (n, d)``, an option's own part included.
@@ -180,7 +211,10 @@ class LatentDraws:
             parts[:, at] += np.swapaxes(self.own.values(rows[at], np.zeros(1)), 1, 2)
             share = np.bincount(self.own.order, minlength=len(self.own.spread)) / self.count
             rest[:, at] = np.tensordot(share, self.own.spread[..., rows[at]] ** 2, axes=1)
-        return parts @ self.mixing.T, rest.T @ (self.mixing**2).T
+        mean = self._with_known(parts @ self.mixing.T, points)
+        variance = np.zeros((len(points), self.latent_dim))
+        variance[:, : self.hidden_dim] = rest.T @ (self.mixing**2).T
+        return mean, variance
 
     def at(self, points: Array, seed: Seed) -> Array:
         """Joint draws (draws, n, n_e) at ``points: (n, d)``; at known options, the draws that are there.
@@ -188,14 +222,14 @@ class LatentDraws:
         Equal points are one option and get equal values.
         """
         where = rows_in(self.X, points)
-        result = self.latent[:, where]
+        result = self.latent[:, where, : self.hidden_dim]
         if (where < 0).any():
             fresh, inverse = np.unique(points[where < 0], axis=0, return_inverse=True)
             deviates = self._deviates(len(fresh), seed)
             blocks = [slice(begin, begin + _JOINT) for begin in range(0, len(fresh), _JOINT)]
             found = [self._fresh(fresh[block], deviates[..., block]) @ self.mixing.T for block in blocks]
             result[:, where < 0] = np.concatenate(found, axis=1)[:, inverse.reshape(-1)]
-        return result
+        return self._with_known(result, points)
 
     def _fresh(self, points: Array, deviates: Array) -> Array:
         """Parts (draws, n, n_e) at different points that the draws are not at, from ``deviates: (draws, n_e, n)``."""
@@ -225,13 +259,13 @@ class LatentDraws:
         added, rows = added[order], rows[order]
         m, total = len(self.X), len(self.X) + len(added)
         cross = self._cross(added)
-        lower = np.zeros((self.latent_dim, total, total))
+        lower = np.zeros((self.hidden_dim, total, total))
         lower[:, :m, :m] = self.factors
         lower[:, m:, :m] = np.swapaxes(cross, 1, 2)
         lower[:, m:, m:] = self._factors_of_rest(added, cross)
         if self.own is not None and (known := int((rows >= 0).sum())):
             own = self.own.values(rows[:known], deviates[..., :known])
-            for d in range(self.latent_dim):
+            for d in range(self.hidden_dim):
                 deviates[:, d, :known] = _solved(lower[d, m : m + known, m : m + known], own[:, d].T).T
         return dataclasses.replace(
             self,
@@ -249,30 +283,34 @@ class LatentDraws:
             mixing=self.mixing,
             kernel=self.kernel,
             nugget=self.nugget,
+            known=self.known,
             weights=self._weights,
-            whitening=np.stack([_solved(lower, identity) for lower in self.factors]),
-            deviates=_spread_deviates(self.latent_dim, self.count, seed),
+            whitening=np.array([_solved(lower, identity) for lower in self.factors]).reshape(self.factors.shape),
+            deviates=_spread_deviates(self.hidden_dim, self.count, seed),
         )
 
     def path(self, draw: int, seed: int, features: int = FEATURES) -> Path:
         """Draw number ``draw`` as a function of the point."""
         rng = np.random.default_rng(seed)
-        dim = self.X.shape[1]
-        frequency = np.stack([frequencies(self.kernel, features, dim, rng) for _ in range(self.latent_dim)])
-        frequency /= self.lengthscales[:, None]
-        phase = rng.uniform(0.0, 2.0 * math.pi, (self.latent_dim, features))
-        amplitude = math.sqrt((1.0 - self.nugget) * 2.0 / features) * rng.standard_normal((self.latent_dim, features))
+        dim, n_e = self.X.shape[1], self.hidden_dim
+        frequency = np.array([frequencies(self.kernel, features, dim, rng) for _ in range(n_e)])
+        frequency = frequency.reshape(n_e, features, dim) / self.lengthscales[:, None]
+        phase = rng.uniform(0.0, 2.0 * math.pi, (n_e, features))
+        amplitude = math.sqrt((1.0 - self.nugget) * 2.0 / features) * rng.standard_normal((n_e, features))
         prior = (np.cos(prior_angles(self.X, frequency, phase)) @ amplitude[:, :, None])[..., 0]
         prior += math.sqrt(self.nugget + JITTER) * rng.standard_normal(prior.shape)
-        missing = [_solved(lower, each) for lower, each in zip(self.factors, prior, strict=True)]
-        gaps = zip(self.factors, self.whitened[draw] - np.stack(missing), strict=True)
+        weights = np.empty_like(prior)
+        for d, lower in enumerate(self.factors):
+            gap = self.whitened[draw, d] - _solved(lower, prior[d])
+            weights[d] = _solved(lower, gap, trans="T")
         return Path(
             X=self.X,
             lengthscales=self.lengthscales,
             mixing=self.mixing,
             kernel=self.kernel,
             nugget=self.nugget,
-            weights=np.stack([_solved(lower, gap, trans="T") for lower, gap in gaps]),
+            known=self.known,
+            weights=weights,
             frequency=frequency,
             phase=phase,
             amplitude=amplitude,
@@ -283,23 +321,25 @@ class LatentDraws:
 
     def _cross(self, points: Array) -> Array:
         """(n_e, m, n): ``L^-1 k(X, points)``, whose product with the whitened draws is the conditional mean."""
-        return np.stack([_solved(lower, self._covariance(d, self.X, points)) for d, lower in enumerate(self.factors)])
+        found = [_solved(lower, self._covariance(d, self.X, points)) for d, lower in enumerate(self.factors)]
+        return np.array(found).reshape(self.hidden_dim, len(self.X), len(points))
 
     def _factors_of_rest(self, points: Array, cross: Array) -> Array:
         """(n_e, n, n): Cholesky factors of the covariance that is left at different, unknown points."""
         identity = JITTER * np.eye(len(points))
         rest = [self._covariance(d, points, points) - known.T @ known for d, known in enumerate(cross)]
-        return np.stack([safe_cholesky(each + identity) for each in rest])
+        return np.array([safe_cholesky(each + identity) for each in rest]).reshape(-1, *identity.shape)
 
     def _deviates(self, points: int, seed: Seed) -> Array:
-        return np.random.default_rng(seed).standard_normal((self.count, self.latent_dim, points))
+        return np.random.default_rng(seed).standard_normal((self.count, self.hidden_dim, points))
 
 
 def evenly(total: int, count: int) -> Rows:
     """``count`` of the numbers below ``total``, evenly spread.
 
-    >>> evenly(10, 4).tolist()
-    [0, 2, 5, 7]
+    Examples:
+        >>> evenly(10, 4).tolist()
+        [0, 2, 5, 7]
     """
     return np.linspace(0, total, count, endpoint=False).astype(np.int64)
 
@@ -307,8 +347,9 @@ def evenly(total: int, count: int) -> Rows:
 def memberships(latent: Array) -> NDArray[np.bool_]:
     """Whether each option is non-dominated in each draw: ``latent: (draws, m, n_e)`` -> (draws, m); of equal ones all are.
 
-    >>> memberships(np.array([[[2.0, 1.0], [1.0, 2.0], [1.0, 1.0]]])).tolist()
-    [[True, True, False]]
+    Examples:
+        >>> memberships(np.array([[[2.0, 1.0], [1.0, 2.0], [1.0, 1.0]]])).tolist()
+        [[True, True, False]]
     """
     if latent.shape[2] == 2:
         return _memberships_of_two(latent)
@@ -357,7 +398,7 @@ def _spread_deviates(n_e: int, draws: int, seed: int) -> Array:
 
     rng = np.random.default_rng(seed)
     even = ndtri((np.arange(draws) + 0.5) / draws)
-    return np.stack([rng.permutation(even) for _ in range(n_e)])
+    return np.array([rng.permutation(even) for _ in range(n_e)]).reshape(n_e, draws)
 
 
 def frequencies(kernel: str | Kernel, features: int, dim: int, rng: np.random.Generator) -> Array:

@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from choicebo.choices import Choice, ChoiceData
 from choicebo.model import native
 from choicebo.model.choice_table import MAX_SET
+from choicebo.model.likelihood import THRESHOLD
 from choicebo.model.native import LANES
 
 Array = NDArray[np.float64]
 Singles = NDArray[Any]
 """In single precision."""
 
-KINDS = {"choice": 0, "batch_preference": 1}
+KINDS = {"choice": 0, "batch_preference": 1, "pseudo_rational": 2, "noticeable_difference": 3}
 _STEP = 0.02
 """Half the distance over which the Hessian is the difference of two gradients, in units of the noise."""
 _FINE = 10
@@ -87,6 +88,8 @@ class Likelihood:
     place: NDArray[np.int64]
     """(answers,): which of the choices here each choice of the data is."""
     kind: str
+    threshold: float = THRESHOLD
+    """Of a noticeable difference."""
     people: People | None = None
     """Who answered, where that makes a difference."""
     inducing: NDArray[np.int64] | None = None
@@ -94,7 +97,15 @@ class Likelihood:
     ``None`` where every option has a value of its own (square factors)."""
 
     @classmethod
-    def of(cls, data: ChoiceData, kind: str = "choice", lapse: float = 0.0, *, by_person: bool = False) -> Likelihood:
+    def of(
+        cls,
+        data: ChoiceData,
+        kind: str = "choice",
+        lapse: float = 0.0,
+        *,
+        threshold: float = THRESHOLD,
+        by_person: bool = False,
+    ) -> Likelihood:
         """The likelihood of ``data``; ``by_person`` where each rater has latent values of their own.
 
         >>> import choicebo as cb
@@ -121,7 +132,7 @@ class Likelihood:
             np.full(len(sizes), lapse, dtype=np.float32),
         )
         people = People(names, of_row) if by_person else None
-        return cls(np.asarray(data.X[rows]), rows, ragged, place, kind, people)
+        return cls(np.asarray(data.X[rows]), rows, ragged, place, kind, threshold, people)
 
     @property
     def options(self) -> int:
@@ -238,24 +249,25 @@ class Likelihood:
         with np.errstate(divide="ignore"):  # of a person who never slips
             return np.asarray(np.logaddexp(np.log1p(-lapses) + raw, np.log(lapses) + self.ragged.log_uniform))
 
-    def curvature(self, latent: Array) -> Singles:
-        """Negative Hessian at ``latent: (n_e, m)``, as (n_e m, n_e m), dimension-major."""
-        n_e = len(latent)
+    def curvature(self, latent: Array, n_e: int | None = None) -> Singles:
+        """Negative Hessian at ``latent: (dimensions, m)`` by the first ``n_e`` of them, or by all: (n_e m, n_e m),
+        dimension-major."""
+        n_e = len(latent) if n_e is None else n_e
         result = np.zeros((n_e * self.options, n_e * self.options), dtype=np.float32)
-        for begin, gradient in self._moved_gradients(latent):
+        for begin, gradient in self._moved_gradients(latent, n_e):
             members, offsets = self.ragged.members, self.ragged.offsets
             native.add_differences(members, offsets, begin, np.float32(-0.5 / _STEP), gradient, result)
         return result
 
-    def sparse_curvature(self, latent: Array) -> list[list[Any]]:
+    def sparse_curvature(self, latent: Array, n_e: int | None = None) -> list[list[Any]]:
         """The same as one sparse matrix (m, m) for each pair of latent dimensions: two options that were never shown together
         have no entry."""
         from scipy.sparse import csr_array
 
-        n_e, pairs = len(latent), self._pairs
+        n_e, pairs = len(latent) if n_e is None else n_e, self._pairs
         changes = np.empty((n_e, n_e, len(pairs.first)), dtype=np.float32)
         half = LANES // 2
-        for begin, gradient in self._moved_gradients(latent):
+        for begin, gradient in self._moved_gradients(latent, n_e):
             for d in range(n_e):
                 lane = pairs.moved * n_e + d - begin
                 at = np.flatnonzero((lane >= 0) & (lane < half))
@@ -291,13 +303,13 @@ class Likelihood:
         rows = np.searchsorted(keys, np.arange(self.options + 1) * self.options)
         return Pairs(first, moved, mirrored, place.reshape(-1), keys % self.options, rows)
 
-    def _moved_gradients(self, latent: Array) -> Iterator[tuple[int, Singles]]:
-        """Gradients (n_e, members, LANES) of each choice by the values of its own members, where coordinates were moved.
+    def _moved_gradients(self, latent: Array, n_e: int) -> Iterator[tuple[int, Singles]]:
+        """Gradients (n_e, members, LANES) of each choice by the values of its own members, where coordinates of the first
+        ``n_e`` dimensions were moved.
 
         Each choice gets options of its own: in eight lanes one coordinate of every choice goes up, in eight others it goes
         down. The first of these coordinates comes with each.
         """
-        n_e = len(latent)
         members, offsets = self.ragged.members, self.ragged.offsets
         own = self.ragged._replace(members=np.arange(len(members), dtype=np.int32))
         here = np.repeat(latent[:, members, None].astype(np.float32), LANES, axis=2)
@@ -310,11 +322,13 @@ class Likelihood:
                 at = np.flatnonzero((lane >= 0) & (lane < half))
                 moved[d, at, lane[at]] += _STEP
                 moved[d, at, lane[at] + half] -= _STEP
-            yield begin, self._evaluate(moved, own, native.NODES)[1]
+            yield begin, self._evaluate(moved, own, native.NODES)[1][:n_e]
 
     def _evaluate(self, latent: Singles, ragged: Ragged, nodes: int) -> tuple[Singles, Singles]:
         kind = KINDS[self.kind]
-        points, weights = _rule(nodes if kind == 0 else 2 * nodes, kind == 1)
+        points, weights = _rule(nodes if kind == 0 else 2 * nodes, kind != 0)
+        if self.kind == "noticeable_difference":
+            points = np.array([self.threshold], dtype=np.float32)  # all that it needs: nothing is integrated
         values = np.empty((self.choices, LANES), dtype=np.float32)
         gradient = np.empty_like(latent)
         native.log_likelihoods(kind, latent, *ragged, points, weights, values, gradient)

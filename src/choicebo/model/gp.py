@@ -1,4 +1,4 @@
-"""``ChoiceGP``: settings of the model, and ``fit``, which turns choices into a :class:`Posterior`."""
+"""``ChoiceGP``: settings of the model, and ``fit``, which turns choices into a `Posterior`."""
 
 from __future__ import annotations
 
@@ -18,10 +18,12 @@ from choicebo.model.covariance import Hyperparameters, HyperPrior, Kernel, kerne
 from choicebo.model.diagnostics import diagnose
 from choicebo.model.engines import Engine, ModelSpec, Reporter, engine_named
 from choicebo.model.engines.base import INDEPENDENT, ProgressCallback, are_whole
+from choicebo.model.engines.nothing_hidden import fit_scales
 from choicebo.model.engines.whitening import FeatureWhitened, Whitener
 from choicebo.model.evaluate import Likelihood
 from choicebo.model.features import representatives
-from choicebo.model.likelihood import check_likelihood_settings, is_number
+from choicebo.model.known import Known, KnownFunction
+from choicebo.model.likelihood import THRESHOLD, check_likelihood_settings, is_number
 from choicebo.model.own_parts import own_parts
 from choicebo.model.people import (
     AT_RANDOM,
@@ -43,23 +45,26 @@ from choicebo.space.values import as_generator
 class ChoiceGP:
     """A Gaussian-process model of a choice function.
 
-    >>> import choicebo as cb
-    >>> cb.ChoiceGP(latent_dim=1, engine="vi").latent_dim
-    1
+    Examples:
+        >>> import choicebo as cb
+        >>> cb.ChoiceGP(latent_dim=1, engine="vi").latent_dim
+        1
     """
 
     latent_dim: int = 2
-    """Number of hidden objectives, ``n_e``."""
+    """Number of hidden objectives, ``n_e``; 0 only where some are known."""
     kernel: str | Kernel = "matern32"
     """``"matern12"``, ``"matern32"``, ``"matern52"``, ``"rbf"``, or a kernel of your own."""
     engine: str | Engine = "hmc"
     """``"hmc"``, ``"ess"``, ``"vi"``, ``"laplace"``, or an engine object with settings of its own."""
     likelihood: str = "choice"
-    """``"choice"`` (Theorem 1) or ``"batch_preference"`` (one winner, one latent dimension, shared noise)."""
+    """What is kept: ``"choice"`` (Theorem 1), what no other option beats; ``"pseudo_rational"``, what is best in at least one
+    latent dimension; ``"batch_preference"``, one winner in one latent dimension; ``"noticeable_difference"``, one winner in one
+    latent dimension, or both of two options that do not differ noticeably."""
     lapse: float = 0.01
     """Probability that an answer is a slip: any non-empty subset."""
     nugget: float = 0.01
-    """Share of each latent function's variance that is an option's own and no matter of its inputs."""
+    """Fraction of each latent function's variance that is specific to an option, whatever its inputs."""
     prior: HyperPrior = HyperPrior()
     correlated: bool = True
     """Whether the latent functions may be correlated, as heating and cooling loads are; the paper's are independent."""
@@ -69,15 +74,26 @@ class ChoiceGP:
     inducing: int | str | None = "auto"
     """Of many options, the number whose latent values stand for those of all (features). ``None``: all of them, at a cost that
     grows with the cube of their number. ``"auto"``: all of up to 400 options; of more, as many as they need, up to 192."""
+    known: KnownFunction | None = None
+    """Objectives that need not be learned: a function that gives their values (n, k), the larger the better, at points (n, d)
+    of the unit cube, such as ``space.known``. How much each of them counts is learned."""
+    threshold: float = THRESHOLD
+    """With ``likelihood="noticeable_difference"``: the least difference that is noticed, in units of the noise."""
 
     def __post_init__(self) -> None:
+        if self.known is not None and not callable(self.known):
+            raise InvalidInputError(
+                f"known must be a function of points such as space.known, got {as_given(self.known)}"
+            )
+        least = 1 if self.known is None else 0
         if (
             isinstance(self.latent_dim, bool)
             or not isinstance(self.latent_dim, int | np.integer)
-            or not 1 <= self.latent_dim <= MAX_OBJECTIVES
+            or not least <= self.latent_dim <= MAX_OBJECTIVES
         ):
             raise InvalidInputError(
-                f"latent_dim must be a whole number of at least 1 and at most {MAX_OBJECTIVES}, got {as_given(self.latent_dim)}"
+                f"latent_dim must be a whole number of at least {least} and at most {MAX_OBJECTIVES}, "
+                f"got {as_given(self.latent_dim)}"
             )
         kernel_named(self.kernel)
         engine_named(self.engine)
@@ -97,7 +113,8 @@ class ChoiceGP:
                 f"raters must be one of {', '.join(map(repr, TREATMENTS))}, got {as_given(self.raters)}; "
                 "for one model each, fit data.of_rater(name)"
             )
-        check_likelihood_settings((), self.latent_dim, 1.0, self.likelihood, self.lapse)
+        least_objectives = self.latent_dim + (self.known is not None)
+        check_likelihood_settings((), least_objectives, 1.0, self.likelihood, self.lapse, self.threshold)
 
     @property
     def spec(self) -> ModelSpec:
@@ -111,6 +128,7 @@ class ChoiceGP:
             self.prior,
             self.correlated,
             inducing,
+            threshold=float(self.threshold),
         )
 
     def fit(
@@ -121,11 +139,27 @@ class ChoiceGP:
         progress: ProgressCallback | None = None,
         start: Hyperparameters | None = None,
     ) -> Posterior:
-        """Learn from ``data``; the same data and seed give the same draws.
+        """Learn from choices; the same data and seed give the same draws.
 
-        ``progress(stage, fraction)`` is called on the way, and interrupts the fit by returning ``False``; ``start`` (for
-        example ``earlier.hyper``) is tried as one of the starting points of the hyperparameters. Draws that fell short of the
-        engine's limits issue a :class:`~choicebo.ConvergenceWarning`.
+        Draws that fall short of the engine's limits issue a `ConvergenceWarning`.
+
+        Args:
+            data: The options and the choices among them.
+            seed: A whole number from which everything random follows.
+            progress: Called as ``progress(stage, fraction)``; returning ``False`` interrupts the fit.
+            start: Hyperparameters of an earlier fit, ``earlier.hyper``, which are tried as one more starting point.
+
+        Returns:
+            The posterior: draws of the hidden objectives, and everything that follows from them.
+
+        Raises:
+            InvalidInputError: The data cannot be learned from with these settings.
+            FitInterruptedError: ``progress`` returned ``False``.
+            NumericalError: The draws are not finite; the message names a remedy.
+
+        Examples:
+            >>> cb.ChoiceGP(latent_dim=2, engine="laplace").fit(data, seed=0)
+            Posterior(latent_dim=2, 8 choices among 8 options, 400 draws, engine='laplace')
         """
         posterior = self.fit_silently(data, seed, progress=progress, start=start)
         posterior.diagnostics.warn()
@@ -139,25 +173,56 @@ class ChoiceGP:
         progress: ProgressCallback | None = None,
         start: Hyperparameters | None = None,
     ) -> Posterior:
-        """:meth:`fit` without a warning, for whoever looks at ``posterior.diagnostics``."""
+        """Do the same as `fit` without a warning, for callers that look at ``posterior.diagnostics``.
+
+        Args:
+            data: The options and the choices among them.
+            seed: A whole number from which everything random follows.
+            progress: Called as ``progress(stage, fraction)``; returning ``False`` interrupts the fit.
+            start: Hyperparameters of an earlier fit, which are tried as one more starting point.
+
+        Returns:
+            The posterior.
+
+        Raises:
+            InvalidInputError: The data cannot be learned from with these settings.
+            NumericalError: The draws are not finite; the message names a remedy.
+
+        Examples:
+            >>> cb.ChoiceGP(latent_dim=1, engine="laplace").fit_silently(data).diagnostics.problems
+            ()
+        """
         rng = as_generator(seed)
         if not isinstance(data, ChoiceData):
             raise InvalidInputError(f"fit takes a ChoiceData, got {type(data).__name__}")
         if len(data.choices) == 0:
             raise InvalidInputError("there are no choices to learn from; add at least one Choice to the ChoiceData")
-        check_likelihood_settings(data.choices, self.latent_dim, 1.0, self.likelihood, self.lapse)
         if start is not None and not isinstance(start, Hyperparameters):
             raise InvalidInputError(f"start must be Hyperparameters such as earlier.hyper, got {as_given(start)}")
         engine, spec, report, began = engine_named(self.engine), self.spec, Reporter(progress), time.perf_counter()
         if start is not None and not self.correlated:
             start = start._replace(coupling=np.zeros_like(start.coupling))
+        rows = np.unique([row for choice in data.choices for row in choice.shown])
+        known = None if self.known is None else Known.of(self.known, data.X[rows])
+        spec = dataclasses.replace(spec, known=known)
+        objectives = spec.latent_dim + spec.known_count
+        if objectives > MAX_OBJECTIVES:
+            raise InvalidInputError(
+                f"there are {spec.latent_dim} hidden and {spec.known_count} known objectives; "
+                f"at most {MAX_OBJECTIVES} are taken together"
+            )
+        check_likelihood_settings(data.choices, objectives, 1.0, self.likelihood, self.lapse)
         compiling.prepare(lambda message: report(message, 0.0))
-        of_people = self.raters == "related" and is_of_people(data.choices)
+        of_people = self.raters == "related" and spec.latent_dim > 0 and is_of_people(data.choices)
         if start is not None:
             start = with_people(start) if of_people else without_people(start)
         with one_blas_thread():
             likelihood = self._likelihood(data, of_people)
-            found = engine.fit(rng, spec, likelihood, start, report.part(0.0, 0.5) if of_people else report)
+            nothing_hidden = spec.latent_dim == 0
+            if nothing_hidden:
+                found = fit_scales(spec, likelihood)
+            else:
+                found = engine.fit(rng, spec, likelihood, start, report.part(0.0, 0.5) if of_people else report)
             if likelihood.people is not None:
                 suspects = careless(likelihood, left_out(spec, likelihood, found))
                 if suspects.any():
@@ -170,7 +235,9 @@ class ChoiceGP:
             prior = Whitener.of(spec, likelihood).at(found.hyper)
             values = prior.over(flat, likelihood.values)
             log_likelihood = values.reshape(chains, draws, -1)[..., likelihood.place]
-            own = own_parts(likelihood, prior, flat) if isinstance(prior, FeatureWhitened) else None
+            own = None
+            if isinstance(prior, FeatureWhitened) and not nothing_hidden:
+                own = own_parts(likelihood, prior, flat)
         if not np.isfinite(log_likelihood).all():
             raise NumericalError(
                 f"engine {engine.name!r} produced draws that are not finite; try another seed or engine='vi'"
@@ -184,7 +251,7 @@ class ChoiceGP:
             engine.name,
             quantities,
             found,
-            INDEPENDENT if found.approximate else engine.limits,
+            INDEPENDENT if found.approximate or nothing_hidden else engine.limits,
             time.perf_counter() - began,
             likelihood.inducing,
         )
@@ -205,7 +272,7 @@ class ChoiceGP:
     def _likelihood(self, data: ChoiceData, of_people: bool) -> Likelihood:
         """The likelihood, with the inducing options that it needs."""
         spec = self.spec
-        likelihood = Likelihood.of(data, self.likelihood, spec.lapse, by_person=of_people)
+        likelihood = Likelihood.of(data, self.likelihood, spec.lapse, threshold=spec.threshold, by_person=of_people)
         lengthscales = np.exp(spec.prior.centre(likelihood.X.shape[1], 1).log_lengthscale)
         if likelihood.people is None:
             return likelihood.represented_by(representatives(spec.inducing, likelihood.X, spec.kernel, lengthscales))

@@ -288,7 +288,7 @@ def _beaten_by_some(y, kept, j, slope, points, weights, rooms):
     Inclusion-exclusion over the subsets of the kept ones: ``products: (subsets, n_e, nodes)`` holds the products of the
     distribution functions of each, and ``shares: (subsets, n_e)`` first their integrals, then what multiplies these in the sum.
     """
-    distributions, densities, products, shares, sums, slopes, single, scales = rooms
+    distributions, densities, products, shares, sums, slopes, single, scales = rooms[:8]
     n_e, nodes, subsets = y.shape[1], len(points), 1 << kept
     rows = n_e * nodes
     largest = _in_all(_NEVER)
@@ -437,44 +437,122 @@ def _mills_ratio(x):
 
 
 @compiled
-def _wins(y, slope, points, log_weights, terms):
-    """Log-probability of one winner whose noise is shared by all comparisons, with one latent dimension.
+def _best(y, i, d, slopes, at, points, log_weights, terms):
+    """Log-probability that option ``i`` is the best in dimension ``d``, its noise being shared by all comparisons.
 
-    No closed form takes over in the tails here, so the nodes follow the mode of the integrand, found by Newton's method as in the
-    exact likelihood.
+    The derivatives by its differences to the others are stored from place ``at`` on, one for each option. No closed form takes
+    over in the tails here, so the nodes follow the mode of the integrand, found by Newton's method as in the exact likelihood.
     """
-    others, nodes = y.shape[0] - 1, len(points)
-    winner, mode = _get(y, 0), _in_all(_ZERO)
+    size, n_e, nodes = y.shape[0], y.shape[1], len(points)
+    winner, mode = _get(y, i * n_e + d), _in_all(_ZERO)
     for _ in range(_NEWTON_STEPS):
         by_mode, curvature = mode, _in_all(_ONE)
-        for j in range(1, 1 + others):
-            z = winner - _get(y, j) - mode
-            mills = _mills_ratio(z)
-            by_mode += mills
-            curvature += mills * (mills + z)
+        for j in range(size):
+            if j != i:
+                z = winner - _get(y, j * n_e + d) - mode
+                mills = _mills_ratio(z)
+                by_mode += mills
+                curvature += mills * (mills + z)
         mode -= by_mode / curvature
     largest, total = _in_all(_NEVER), _in_all(_ZERO)
     for k in range(nodes):
         # The rule is for a standard normal at the mode: what is left of the density at 0 goes into the integrand.
         term = log_weights[k] - points[k] * mode - _HALF * mode * mode
-        for j in range(1, 1 + others):
-            term += _log_cdf(winner - _get(y, j) - mode - points[k])
+        for j in range(size):
+            if j != i:
+                term += _log_cdf(winner - _get(y, j * n_e + d) - mode - points[k])
         _put(terms, k, term)
         largest = _larger(largest, term)
     for k in range(nodes):
         term = _exp(_get(terms, k) - largest)
         _put(terms, k, term)
         total += term
-    for j in range(1, 1 + others):
+    for j in range(size):
         change = _in_all(_ZERO)
-        for k in range(nodes):
-            change += _get(terms, k) / total * _mills_ratio(winner - _get(y, j) - mode - points[k])
-        _push(slope, 0, j, 0, change)
+        if j != i:
+            for k in range(nodes):
+                change += _get(terms, k) / total * _mills_ratio(winner - _get(y, j * n_e + d) - mode - points[k])
+        _put(slopes, at + j, change)
     return largest + _log(total)
 
 
+@compiled
+def _wins(y, slope, points, log_weights, rooms):
+    """Log-probability of one winner whose noise is shared by all comparisons, with one latent dimension."""
+    value = _best(y, 0, 0, rooms[8], 0, points, log_weights, rooms[0])
+    for j in range(1, y.shape[0]):
+        _push(slope, 0, j, 0, _get(rooms[8], j))
+    return value
+
+
+@compiled
+def _bests(y, kept, slope, points, log_weights, rooms):
+    """Log-probability that the kept options are those that are best in at least one dimension.
+
+    The sum is over all ways in which the dimensions can have them as their best, each at least once. Way number ``code`` has
+    option ``code // kept^d % kept`` as the best in dimension ``d``.
+    """
+    terms, shares, values, slopes = rooms[0], rooms[3], rooms[5], rooms[8]
+    size, n_e = y.shape[0], y.shape[1]
+    if kept > n_e:
+        return _in_all(_NEVER)
+    ways = 1
+    for d in range(n_e):
+        ways *= kept
+        for i in range(kept):
+            at = i * n_e + d
+            _put(values, at, _best(y, i, d, slopes, at * size, points, log_weights, terms))
+            _put(shares, at, _ZERO)
+    largest, total = _in_all(_NEVER), _in_all(_ZERO)
+    for look in range(2):
+        for code in range(ways):
+            rest, had, logarithm = code, 0, _in_all(_ZERO)
+            for d in range(n_e):
+                i = rest % kept
+                rest //= kept
+                had |= 1 << i
+                logarithm += _get(values, i * n_e + d)
+            if had != (1 << kept) - 1:
+                continue
+            if look == 0:
+                largest = _larger(largest, logarithm)
+                continue
+            share = _exp(logarithm - largest)
+            total += share
+            rest = code
+            for d in range(n_e):
+                _add(shares, rest % kept * n_e + d, share)
+                rest //= kept
+    for i in range(kept):
+        for d in range(n_e):
+            at = i * n_e + d
+            share = _get(shares, at) / total
+            for j in range(size):
+                if j != i:
+                    _push(slope, i, j, d, share * _get(slopes, at * size + j))
+    return largest + _log(total)
+
+
+@compiled
+def _no_difference(y, threshold, slope):
+    """Log-probability that two options differ by less than the threshold, with one latent dimension.
+
+    ``Phi(b) - Phi(a)`` with ``a < b``, taken from the side on which both are small, and with ``exp(-b^2 / 2)`` divided out there.
+    """
+    z = _get(y, 0) - _get(y, 1)
+    far = _absolute(z)
+    b, a = (threshold - far) * _SQRT_HALF, (_ZERO - threshold - far) * _SQRT_HALF
+    lift = _below(b, _ZERO, _HALF * b * b, _ZERO)
+    density_b, density_a = _exp(lift - _HALF * b * b), _exp(lift - _HALF * a * a)
+    high = _below(b, _ZERO, _tail(b), _ONE - _tail(b) * density_b)
+    inside = _larger(high - _tail(a) * density_a, _TINY)
+    change = _MILLS * (density_a - density_b) / inside
+    _push(slope, 0, 1, 0, _below(z, _ZERO, _ZERO - change, change))
+    return _log(inside) - lift
+
+
 @inlined
-def _rooms(kept, n_e, nodes):
+def _rooms(kept, n_e, nodes, largest):
     """Scratch arrays that are large enough for every choice."""
     most = 1
     for c in range(len(kept)):
@@ -489,6 +567,7 @@ def _rooms(kept, n_e, nodes):
         np.empty(most * n_e * LANES, dtype=np.float32),
         np.empty(most * LANES, dtype=np.float32),
         np.empty(most * LANES, dtype=np.float32),
+        np.empty(most * n_e * largest * LANES, dtype=np.float32),
     )
 
 
@@ -499,8 +578,17 @@ def _one_choice(kind, y, kept, log_uniform, lapse, slope, points, weights, rooms
     value = _in_all(_ZERO)
     for place in range(size * n_e):
         _put(slope, place, _ZERO)
-    if kind == 1:
-        value = _wins(y, slope, points, weights, rooms[0])
+    if kind == 3:  # the points are the threshold alone: no integral is left
+        if kept == 2:
+            value = _no_difference(y, points[0], slope)
+        else:
+            for j in range(1, size):
+                _put(y, j, _get(y, j) + points[0])
+                value += _beaten_by_one(y, j, slope, rooms[0])
+    elif kind == 2:
+        value = _bests(y, kept, slope, points, weights, rooms)
+    elif kind == 1:
+        value = _wins(y, slope, points, weights, rooms)
     elif kept == 1:
         for j in range(1, size):
             value += _beaten_by_one(y, j, slope, rooms[0])
@@ -538,7 +626,7 @@ def log_likelihoods(
     largest = 1
     for c in range(len(kept)):
         largest = max(largest, offsets[c + 1] - offsets[c])
-    rooms = _rooms(kept, n_e, len(points))
+    rooms = _rooms(kept, n_e, len(points), largest)
     all_y = np.empty((largest, n_e, LANES), dtype=np.float32)
     all_slope = np.empty_like(all_y)
     for place in range(n_e * m):

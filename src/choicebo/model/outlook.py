@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from choicebo.model.covariance import Kernel, kernel_named
+from choicebo.model.known import Known
 
 Array = NDArray[np.float64]
 
@@ -48,6 +49,8 @@ class _Smooth:
     """(n_e, n_e): latent functions from their independent parts of unit variance."""
     kernel: str | Kernel
     nugget: float
+    known: Known | None
+    """Latent values that all draws agree about, behind the others."""
 
     @functools.cached_property
     def _scaled(self) -> tuple[Array, Array]:
@@ -64,15 +67,23 @@ class _Smooth:
     def _covariance(self, r: Array) -> Array:
         return np.asarray((1.0 - self.nugget) * kernel_named(self.kernel).value(r))
 
-    def _mixed(self, parts: Array) -> Array:
-        """Latent values (n, draws, n_e) of ``parts: (n_e, n, draws)``."""
-        n_e, n, draws = parts.shape
-        return np.moveaxis((self.mixing @ parts.reshape(n_e, -1)).reshape(n_e, n, draws), 0, 2)
+    def _mixed(self, points: Array, parts: Array) -> Array:
+        """Latent values (n, draws, n_e + k) at ``points: (n, d)`` of ``parts: (n_e, n, draws)``."""
+        latent = (self.mixing @ parts.reshape(len(parts), math.prod(parts.shape[1:]))).reshape(parts.shape)
+        if self.known is not None:
+            values = self.known(points).T[..., None]
+            latent = np.concatenate([latent, np.broadcast_to(values, (len(values), *parts.shape[1:]))])
+        return np.moveaxis(latent, 0, 2)
 
     def _unmixed(self, by_latent: Array) -> Array:
         """Derivatives by the parts, (n_e, n, draws)."""
-        n, draws, n_e = by_latent.shape
-        return np.asarray((self.mixing.T @ np.moveaxis(by_latent, 2, 0).reshape(n_e, -1)).reshape(n_e, n, draws))
+        n_e, (n, draws) = len(self.mixing), by_latent.shape[:2]
+        hidden = np.moveaxis(by_latent[..., :n_e], 2, 0)
+        return np.asarray((self.mixing.T @ hidden.reshape(n_e, n * draws)).reshape(n_e, n, draws))
+
+    def _by_known(self, at: Evaluated, by_latent: Array) -> Array | float:
+        """The share of the derivative by the points, (n, d), that comes from known objectives."""
+        return 0.0 if self.known is None else self.known.gradient(at.points, by_latent[..., len(self.mixing) :].sum(1))
 
     def _by_points(self, at: Evaluated, by_covariance: Array) -> Array:
         """Derivative (n, d) of what has the derivative ``by_covariance: (n_e, n, m)`` by the covariance.
@@ -106,7 +117,7 @@ class Marginals(_Smooth):
         inner = k @ np.swapaxes(self.whitening, 1, 2)
         parts = k @ np.swapaxes(self.weights, 1, 2)
         parts += np.sqrt(self._variance(inner))[:, :, None] * self.deviates[:, None]
-        return Evaluated(points, self._mixed(parts), r, inner)
+        return Evaluated(points, self._mixed(points, parts), r, inner)
 
     def gradient(self, at: Evaluated, by_latent: Array) -> Array:
         """Derivative by the points, (n, d), of what has the derivative ``by_latent: (n, draws, n_e)`` by the values."""
@@ -115,7 +126,8 @@ class Marginals(_Smooth):
         by_deviation = (by_parts @ self.deviates[:, :, None])[..., 0]
         free = variance > _LEAST_VARIANCE
         share = np.where(free, by_deviation / np.sqrt(variance), 0.0)
-        return self._by_points(at, by_parts @ self.weights - share[:, :, None] * (at.inner @ self.whitening))
+        by_covariance = by_parts @ self.weights - share[:, :, None] * (at.inner @ self.whitening)
+        return self._by_points(at, by_covariance) + self._by_known(at, by_latent)
 
     def _variance(self, inner: Array) -> Array:
         # Nothing is left to be learned at a known option: what its own part hides of the rest is left out, too.
@@ -141,13 +153,14 @@ class Path(_Smooth):
         r = self._distances(points)
         angle = prior_angles(points, self.frequency, self.phase)
         parts = np.cos(angle) @ self.amplitude[:, :, None] + self._covariance(r) @ self.weights[:, :, None]
-        return Evaluated(points, self._mixed(parts), r, angle)
+        return Evaluated(points, self._mixed(points, parts), r, angle)
 
     def gradient(self, at: Evaluated, by_latent: Array) -> Array:
         """Derivative by the points, (n, d), of what has the derivative ``by_latent: (n, 1, n_e)`` by the values."""
         by_parts = self._unmixed(by_latent)
         prior = -(by_parts * np.sin(at.inner) * self.amplitude[:, None]) @ self.frequency
-        return np.asarray(prior.sum(0) + self._by_points(at, by_parts * self.weights[:, None]))
+        hidden = prior.sum(0) + self._by_points(at, by_parts * self.weights[:, None])
+        return np.asarray(hidden + self._by_known(at, by_latent))
 
 
 Outlook = Marginals | Path

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from choicebo.model.alignment import aligned_orders
 from choicebo.model.engines.gaussian import curvature_of_parts
-from choicebo.model.engines.whitening import FeatureWhitened
+from choicebo.model.engines.whitening import FeatureWhitened, with_known
 from choicebo.model.evaluate import Likelihood
 from choicebo.model.native import LANES
 
@@ -51,18 +51,19 @@ def own_parts(likelihood: Likelihood, prior: FeatureWhitened, draws: Array) -> O
 def _around(likelihood: Likelihood, prior: FeatureWhitened, v: Array) -> tuple[Array, Array]:
     scale, damping = np.sqrt(prior.left_out), prior.damping[:, None].astype(np.float32)
     mixing = prior.mixing / damping
-    base = prior.latent(v[..., None].astype(np.float32)) / damping[..., None]
+    base = prior.hidden(v[..., None].astype(np.float32)) / damping[..., None]
     own = np.zeros_like(scale)
     shares = np.linspace(1.0, 0.0, LANES, dtype=np.float32)
     for _ in range(_STEPS):
-        latent = base + _mixed(mixing, scale * own)[..., None]
+        latent = with_known(base + _mixed(mixing, scale * own)[..., None], prior.known_latent)
         _, gradient = likelihood.value_and_gradient(np.repeat(latent, LANES, axis=2))
-        slope = scale * (mixing.T @ gradient[..., 0]) - own
+        slope = scale * (mixing.T @ gradient[: len(own), :, 0]) - own
         blocks = curvature_of_parts(likelihood, mixing, latent[..., 0])
         move = _solved(blocks, scale, slope)
         # A lapse makes the posterior other than log-concave: of shares of the step the best is taken.
         tried = own[..., None] + move[..., None] * shares
-        value, _ = likelihood.value_and_gradient(base + _mixed(mixing, scale[..., None] * tried))
+        latent = with_known(base + _mixed(mixing, scale[..., None] * tried), prior.known_latent)
+        value, _ = likelihood.value_and_gradient(latent)
         own = tried[..., int((value - 0.5 * (tried * tried).sum((0, 1), dtype=np.float64)).argmax())]
     curvature = np.stack([blocks[d][d].diagonal() for d in range(len(own))])
     spread = scale / np.sqrt(1.0 + scale * scale * np.maximum(curvature, 0.0))

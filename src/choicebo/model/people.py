@@ -136,7 +136,7 @@ def careless(likelihood: Likelihood, log_p: Array) -> Array:
 
 def without_people(hyper: Hyperparameters) -> Hyperparameters:
     """Hyperparameters of several people for a fit of one."""
-    return hyper._replace(personal=np.zeros(0))
+    return hyper._replace(personal=np.zeros(0)) if len(hyper.personal) else hyper
 
 
 def with_people(hyper: Hyperparameters) -> Hyperparameters:

@@ -159,7 +159,7 @@ class Computations:
 
     def known_earlier(self, situation: Situation) -> Posterior | None:
         """The latest known model of the first of these answers, but not of all of them; None if none is. Never computes."""
-        dims = dict.fromkeys((situation.latent_dim, *range(1, _MOST_DIMS + 1)))
+        dims = dict.fromkeys((situation.latent_dim, *range(_MOST_DIMS + 1)))
         for answers in range(situation.n_answers - 1, max(situation.n_answers - _LOOK_BACK, 0), -1):
             beginning = situation.first(answers).fingerprint
             for key in ((beginning, dim) for dim in dims):

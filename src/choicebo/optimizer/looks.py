@@ -59,15 +59,15 @@ def missing(answers: int, looks: Sequence[Mapping[str, Any]]) -> int | None:
 
 def look(
     data: ChoiceData,
+    answers: int,
     current: int,
     model: ChoiceGP,
     seed: int,
     posterior: Posterior | None = None,
     progress: ProgressCallback | None = None,
 ) -> Look:
-    """What the choices say about the number of hidden objectives; ``posterior`` is their fit at ``current``, if known."""
+    """What so many answers say about the number of hidden objectives; ``posterior`` is their fit at ``current``, if known."""
     found = dimension.revise(data, current, model=model, posterior=posterior, seed=seed, progress=progress)
-    answers = data.n_choices
     return {
         "answers": answers,
         "latent_dim": int(found.latent_dim),

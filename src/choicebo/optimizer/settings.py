@@ -7,17 +7,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from choicebo.choices.marks import ANSWERS, ONE_OBJECTIVE
 from choicebo.errors import InvalidInputError
 from choicebo.formatting import as_given
 from choicebo.pareto import MAX_OBJECTIVES
-from choicebo.space import Option
+from choicebo.space import Option, known_of
 
 if TYPE_CHECKING:
     from choicebo.acquisition import Acquisition
     from choicebo.model.covariance import Kernel
     from choicebo.model.engines import Engine
     from choicebo.model.gp import ChoiceGP
-    from choicebo.space import Searchable
+    from choicebo.space import KnownObjectives, Searchable
 
 BASELINES = ("random", "sobol")
 """Strategies without a model."""
@@ -34,14 +35,16 @@ NEWCOMER_QUERIES = 2
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of a :class:`~choicebo.ChoiceOptimizer`; each is a keyword argument of it.
+    """Settings of a `ChoiceOptimizer`; each is a keyword argument of it.
 
-    >>> Settings(query_size=4).new_per_query
-    2
+    Examples:
+        >>> Settings(query_size=4).new_per_query
+        2
     """
 
     latent_dim: int | str = "auto"
-    """Number of hidden objectives, or "auto": chosen by leave-one-out accuracy as answers come in."""
+    """Number of hidden objectives, beside those that the space says are known, or "auto": chosen by leave-one-out accuracy as
+    answers come in. 0 only where some are known."""
     acquisition: str | Acquisition = "default"
     """"default", "ucb", "ehvi", "thompson", "scalarised_thompson", "variation", "information", "random" or "sobol"; several,
     joined by "+", share the new options, and one that finds little leaves more of them to the last. Or an acquisition of your
@@ -69,12 +72,25 @@ class Settings:
     """Two options of one question differ by at least this fraction of some parameter's range, so that a person can tell them
     apart; any two categories do. Where too few options are left, they may differ less. 0: they need only be different."""
 
+    answer: str = "subset"
+    """How a question is answered: "subset" (all that no other one beats), "best" (one), "best-worst" (the best and the worst),
+    "ranking" (in order, all or the first few) or "pair" (one of two, or both if the person cannot decide). A pair shows two
+    options, one of them new; with ``query_size=2``, as many as ``new_per_query`` says."""
+    likelihood: str = "choice"
+    """What an answer says about the hidden objectives, as in :class:`~choicebo.ChoiceGP`. With a likelihood of one objective,
+    ``latent_dim="auto"`` is 1."""
+    threshold: float = 1.0
+    """With ``likelihood="noticeable_difference"``: the least difference that is noticed, in units of the noise."""
+
     def __post_init__(self) -> None:
         from choicebo.acquisition.propose import COMPANIONS as rules
-        from choicebo.model.gp import ChoiceGP
+        from choicebo.model.dimension import FIRST_DIM
 
+        if not isinstance(self.answer, str) or self.answer not in ANSWERS:
+            raise InvalidInputError(f"answer is {as_given(self.answer)}; give one of {', '.join(map(repr, ANSWERS))}")
+        self._take_defaults_of_answer()
         automatic = isinstance(self.latent_dim, str) and self.latent_dim == "auto"
-        if not automatic and (_not_count(self.latent_dim, 1) or self.latent_dim > MAX_OBJECTIVES):  # type: ignore[operator]
+        if not automatic and (_not_count(self.latent_dim, 0) or self.latent_dim > MAX_OBJECTIVES):  # type: ignore[operator]
             raise InvalidInputError(
                 f'latent_dim is {as_given(self.latent_dim)}; give "auto" or a whole number from 1 to {MAX_OBJECTIVES}'
             )
@@ -108,7 +124,29 @@ class Settings:
             raise InvalidInputError(
                 f"least_difference is {as_given(least)}; give a fraction of a parameter's range from 0 to 0.5"
             )
-        ChoiceGP(kernel=self.kernel, engine=self.engine, lapse=self.lapse, correlated=self.correlated)
+        self._model(FIRST_DIM if automatic else max(int(self.latent_dim), 1), self.engine)
+
+    def _take_defaults_of_answer(self) -> None:
+        """Let defaults that do not fit the way of answering be others; what was given and does not fit is refused."""
+        if self.answer == "pair":
+            if self.query_size not in (2, Settings.query_size):
+                raise InvalidInputError(
+                    f"query_size is {as_given(self.query_size)}, but a pair shows 2 options; leave it out, or ask otherwise"
+                )
+            if self.query_size == Settings.query_size:
+                object.__setattr__(self, "query_size", 2)
+                if self.new_per_query == NEW_PER_QUERY:
+                    object.__setattr__(self, "new_per_query", 1)
+        if self.answer == "best-worst" and self.query_size == 2:
+            raise InvalidInputError("query_size is 2; the best and the worst are asked of at least 3 options")
+        likelihood = self.likelihood if isinstance(self.likelihood, str) else ""
+        if likelihood in ONE_OBJECTIVE and self.latent_dim == "auto":
+            object.__setattr__(self, "latent_dim", 1)
+        if likelihood == "batch_preference" and self.answer in ("subset", "pair"):
+            raise InvalidInputError(
+                f"likelihood is 'batch_preference', which learns from one winner, but answer is {self.answer!r}, which may keep "
+                "several; give answer='best', 'best-worst' or 'ranking'"
+            )
 
     @property
     def acquisitions(self) -> tuple[str, ...]:
@@ -138,13 +176,26 @@ class Settings:
             return (self.acquisition,)
         return tuple(ACQUISITIONS[name] for name in self.acquisitions)
 
-    def model(self, latent_dim: int) -> ChoiceGP:
-        """The model with so many latent dimensions."""
+    def model(self, latent_dim: int, known: KnownObjectives | None = None) -> ChoiceGP:
+        """The model with so many hidden objectives, beside those that are known."""
         from choicebo.model.engines import question_engine
-        from choicebo.model.gp import ChoiceGP
 
         engine = question_engine(self.engine) if isinstance(self.engine, str) else self.engine
-        return ChoiceGP(latent_dim, kernel=self.kernel, engine=engine, lapse=self.lapse, correlated=self.correlated)
+        return self._model(latent_dim, engine, known)
+
+    def _model(self, latent_dim: int, engine: str | Engine, known: KnownObjectives | None = None) -> ChoiceGP:
+        from choicebo.model.gp import ChoiceGP
+
+        return ChoiceGP(
+            latent_dim,
+            kernel=self.kernel,
+            engine=engine,
+            likelihood=self.likelihood,
+            lapse=self.lapse,
+            correlated=self.correlated,
+            known=known,
+            threshold=self.threshold,
+        )
 
     def checked(self, space: Searchable) -> Settings:
         """The same for the options of a space, which must be fit to be asked about."""
@@ -154,6 +205,17 @@ class Settings:
             raise InvalidInputError(f"space is a {type(space).__name__}; give a Space or a Catalogue")
         if space.size < 2:
             raise InvalidInputError("the space holds a single option; a choice needs at least two")
+        known = known_of(space)
+        if self.latent_dim == 0 and known is None:
+            raise InvalidInputError(
+                "latent_dim is 0 and no objective of the space is known; give at least 1, or a space with objectives=[...]"
+            )
+        hidden = 1 if isinstance(self.latent_dim, str) else self.latent_dim
+        if known is not None and len(known) + hidden > MAX_OBJECTIVES:
+            raise InvalidInputError(
+                f"the space has {len(known)} known objectives and latent_dim is {self.latent_dim}; "
+                f"at most {MAX_OBJECTIVES} are taken together"
+            )
         return self if self.baseline is None else dataclasses.replace(self, baseline=space.validate(self.baseline))
 
     def first_queries(self, dim: int) -> int:
@@ -167,8 +229,9 @@ class Settings:
     def needs_model(self, answers: int, dim: int) -> bool:
         """Whether the question after so many answers is computed with the model.
 
-        >>> Settings(initial_queries=3).needs_model(2, dim=4), Settings(initial_queries=3).needs_model(3, dim=4)
-        (False, True)
+        Examples:
+            >>> Settings(initial_queries=3).needs_model(2, dim=4), Settings(initial_queries=3).needs_model(3, dim=4)
+            (False, True)
         """
         return answers >= self.first_queries(dim) and self.acquisitions[0] not in BASELINES
 
@@ -183,7 +246,7 @@ class Settings:
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Settings:
-        """The settings that :meth:`to_dict` described; what is missing takes its default."""
+        """The settings that `to_dict` described; what is missing takes its default."""
         names = {field.name for field in dataclasses.fields(cls)}
         if not isinstance(record, Mapping):
             raise InvalidInputError(f"the settings are {as_given(record)}; give a dict of {', '.join(sorted(names))}")

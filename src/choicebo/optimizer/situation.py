@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import accumulate, chain
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from choicebo._runtime import one_blas_thread
 from choicebo.acquisition.maximise import ENUMERATE
 from choicebo.acquisition.propose import DRAWS, Proposal, propose
 from choicebo.acquisition.space_filling import random_options, spread_options
-from choicebo.choices import ChoiceData
+from choicebo.choices import Choice, ChoiceData
 from choicebo.history import Event, Look, Question, Steering
 from choicebo.model.dimension import FIRST_DIM
 from choicebo.model.engines.base import ProgressCallback
@@ -26,7 +27,7 @@ from choicebo.optimizer import looks
 from choicebo.optimizer.settings import Settings
 from choicebo.optimizer.stand_in import kept_points, stand_in_options
 from choicebo.optimizer.steered import wished_part
-from choicebo.space import Option, Searchable
+from choicebo.space import Option, Searchable, known_of
 from choicebo.space.points import distinct, rows_in
 
 Array = NDArray[np.float64]
@@ -55,12 +56,17 @@ class Situation:
     """What the person who is asked wishes for."""
     beginning: bool = False
     """Whether the person who is asked is new to a study of several: the model knows the others, and not them."""
+    people: bool = False
+    """Whether the model tells those who answered apart."""
+    person: str | None = None
+    """Who is asked, where the model tells people apart."""
     encoded: dict[str, Array] = field(default_factory=dict, compare=False, repr=False)
     """Cube points of options; situations of one loop may share it, so that each option is encoded once."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         # What follows from the fields is computed again where it is needed, instead of being sent along.
-        return Situation, (self.space, self.settings, self.events, self.found, self.steering, self.beginning)
+        fields = (self.space, self.settings, self.events, self.found, self.steering, self.beginning)
+        return Situation, (*fields, self.people, self.person)
 
     # ---- what happened
 
@@ -71,15 +77,19 @@ class Situation:
             [event.kind, event.target, event.kept, event.options, event.new, event.question and event.question.found_by]
             for event in self.events
         ]
-        own = [self.for_one] if self.for_one else []
+        said = [[event.position, event.marks.to_dict()] for event in self.events if event.marks is not None]
+        own: list[Any] = [*said, *([self.for_one] if self.for_one else [])]
+        if self.people:
+            own.append([event.rater for event in self.events])
         text = json.dumps([content, self.looks, *own], sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()
 
     @cached_property
     def for_one(self) -> str:
         """Tells apart what is not the same for all who are learned from together; empty where nothing is."""
-        own = [self.steering.to_dict(), self.beginning]
-        return json.dumps(own, sort_keys=True, default=str) if self.steering or self.beginning else ""
+        own = [self.steering.to_dict(), self.beginning, *([self.person] if self.people else [])]
+        alike = not (self.steering or self.beginning or self.people)
+        return "" if alike else json.dumps(own, sort_keys=True, default=str)
 
     @cached_property
     def questions(self) -> tuple[Question, ...]:
@@ -95,30 +105,43 @@ class Situation:
         )
 
     @cached_property
-    def choices(self) -> tuple[Shown, ...]:
-        """All answers. Where nothing was kept, the baseline was."""
-        found: list[Shown] = []
+    def answers(self) -> tuple[tuple[Shown, ...], ...]:
+        """All answers, each as the choices that it is read as. Where nothing was kept, the baseline was."""
+        found: list[tuple[Shown, ...]] = []
         for event in self.events:
             if event.kind == "answer":
                 assert event.target is not None
-                found.append(self._answer(self.events[event.target - 1].options, event.kept or ()))
+                options = self.events[event.target - 1].options
+                found.append(tuple(event.choices(options)) if event.kept else (self._baseline_kept(options),))
             elif event.kind == "addition":
-                found.append((event.options, event.kept or ()))
+                found.append(tuple(event.choices(event.options)))
         return tuple(found)
 
-    def _answer(self, options: Sequence[Option], kept: tuple[int, ...]) -> Shown:
-        if kept:
-            return options, kept
+    @property
+    def choices(self) -> tuple[Shown, ...]:
+        """The choices of all answers."""
+        return self._choices(self.n_answers)
+
+    def _choices(self, answers: int) -> tuple[Shown, ...]:
+        """Those of the first so many."""
+        return tuple(chain.from_iterable(self.answers[:answers]))
+
+    def _baseline_kept(self, options: Sequence[Option]) -> Shown:
         assert self.settings.baseline is not None
         listed = list(options)
         if self.settings.baseline not in listed:
             listed.append(self.settings.baseline)
         return listed, (listed.index(self.settings.baseline),)
 
+    def answers_in(self, choices: int) -> int:
+        """How many of the answers the first so many choices are."""
+        ends = accumulate(len(answer) for answer in self.answers)
+        return sum(end <= choices for end in ends)
+
     @cached_property
     def n_answers(self) -> int:
         """How many answers there are to learn from."""
-        return sum(event.kind in ("answer", "addition") for event in self.events)
+        return len(self.answers)
 
     @property
     def next_id(self) -> int:
@@ -133,7 +156,7 @@ class Situation:
     @cached_property
     def data(self) -> ChoiceData | None:
         """All answers as data for a model; None while there are none."""
-        return self._gathered(len(self.choices)) if self.choices else None
+        return self._gathered(self.n_answers) if self.answers else None
 
     def first(self, answers: int) -> ChoiceData:
         """The first so many answers as data for a model."""
@@ -148,8 +171,20 @@ class Situation:
         return {}
 
     def _gathered(self, answers: int) -> ChoiceData:
-        chosen = self.choices[:answers]
-        return ChoiceData.from_sets([self.points(shown) for shown, _ in chosen], [kept for _, kept in chosen])
+        chosen = self._choices(answers)
+        data = ChoiceData.from_sets([self.points(shown) for shown, _ in chosen], [kept for _, kept in chosen])
+        if not self.people:
+            return data
+        acts = [event for event in self.events if event.kind in ("answer", "addition")]
+        raters = [act.rater for act, answer in zip(acts, self.answers[:answers], strict=False) for _ in answer]
+        named = [Choice(each.shown, each.kept, rater=rater) for each, rater in zip(data.choices, raters, strict=True)]
+        return ChoiceData(data.X, named)
+
+    def of_person(self, posterior: Posterior) -> Posterior:
+        """The posterior of who is asked; where the model tells nobody apart, that of all."""
+        if self.person is None or posterior.people is None:
+            return posterior
+        return posterior.of(self.person) if self.person in posterior.raters else posterior.newcomer()
 
     @cached_property
     def _points(self) -> dict[str, Array]:
@@ -184,7 +219,10 @@ class Situation:
         """Latent dimensions of the model."""
         if self.settings.latent_dim != "auto":
             return int(self.settings.latent_dim)
-        return int(self.looks[-1]["latent_dim"]) if self.looks else FIRST_DIM
+        if self.looks:
+            return int(self.looks[-1]["latent_dim"])
+        known = known_of(self.space)
+        return FIRST_DIM if known is None else max(1, FIRST_DIM - len(known))
 
     def missing_look(self, more: int = 0) -> int | None:
         """The look that counts ``more`` answers on and that is not known: how many answers it learns from; None if all are."""
@@ -203,7 +241,7 @@ class Situation:
         data = self.first(answers)
         same = known is not None and (known.data.fingerprint, known.latent_dim) == (data.fingerprint, self.latent_dim)
         return looks.look(
-            data, self.latent_dim, self.model, self.settings.seed, known if same else None, progress=progress
+            data, answers, self.latent_dim, self.model, self.settings.seed, known if same else None, progress=progress
         )
 
     # ---- the model
@@ -211,7 +249,7 @@ class Situation:
     @property
     def model(self) -> ChoiceGP:
         """The settings of the model."""
-        return self.settings.model(self.latent_dim)
+        return self.settings.model(self.latent_dim, known_of(self.space))
 
     @property
     def model_key(self) -> tuple[str, int]:
@@ -237,13 +275,14 @@ class Situation:
         """The next question; ``posterior`` is the model of the answers, if :attr:`needs_model`."""
         if self.needs_model:
             assert posterior is not None
+            posterior = self.of_person(posterior)
             proposal = self._steered(posterior) if self.steering else self._proposal(posterior)
             return self._asked(proposal, posterior.latent_dim)
         return self._without_model()
 
     def question_from(self, posterior: Posterior, learned: int) -> Question:
         """The next question by a model of the first ``learned`` answers; what was shown since is imagined, and not repeated."""
-        posterior = posterior.sketch(QUICK_DRAWS, QUICK_OPTIONS)  # the same if it is one already
+        posterior = self.of_person(posterior).sketch(QUICK_DRAWS, QUICK_OPTIONS)  # the same if it is one already
         proposal = self._steered(posterior, learned) if self.steering else self._proposal(posterior, learned=learned)
         if learned < self.n_answers:
             behind = f"The model had learned from {learned} of {self.n_answers} answers when this was asked. "
@@ -329,7 +368,7 @@ class Situation:
         acquisitions = settings.acquisition_objects
         pending = [option for question in self.open_questions for option in question.options]
         if learned is not None:
-            pending += [option for shown, _ in self.choices[learned:] for option in shown]
+            pending += [option for answer in self.answers[learned:] for shown, _ in answer for option in shown]
         with one_blas_thread():
             return propose(
                 posterior.shortlisted(DRAWS),

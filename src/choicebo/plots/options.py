@@ -16,7 +16,7 @@ from choicebo.insight.held_out import require_posterior
 from choicebo.insight.numbering import numbering
 from choicebo.model.likelihood import is_number
 from choicebo.plots.figure import PALETTE, literal, new_figure
-from choicebo.space import Searchable
+from choicebo.space import Searchable, known_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,7 +35,7 @@ _MOST_OTHERS = 120
 def pareto_map(
     posterior: Posterior, threshold: float = 0.5, *, space: Searchable | None = None, names: Sequence[str] = ()
 ) -> Figure:
-    """The options that were answered about in the plane of each two hidden objectives.
+    """The options that were answered about in the plane of each two objectives; known ones are in their own units.
 
     Those that are best with a probability of at least ``threshold`` stand out with their 95 % bands; they are numbered from the
     most probable on.
@@ -43,8 +43,20 @@ def pareto_map(
     Args:
         posterior: What was learned.
         threshold: From which probability on an option counts as one of the best.
-        space: The Space or Catalogue of the options; with it, objectives are numbered as ``insight.drivers`` does.
+        space: The Space or Catalogue of the options; with it, objectives are numbered as ``insight.drivers`` does, and known
+            ones are shown.
         names: What the objectives are called, in the order of their numbers; an empty text for one without a name.
+
+    Returns:
+        A matplotlib figure with a panel for each pair of objectives.
+
+    Raises:
+        InvalidInputError: An argument cannot be used.
+
+    Examples:
+        >>> from choicebo import plots
+        >>> len(plots.pareto_map(posterior, space=space).axes)
+        1
     """
     require_posterior(posterior)
     X = posterior.options
@@ -54,11 +66,19 @@ def pareto_map(
     ]
     latent = numbering(posterior, space).latent(X)
     mean, (lower, upper) = latent.mean(0), np.quantile(latent, [0.025, 0.975], axis=0)
+    falling: set[int] = set()
+    known = known_of(space)
+    if known is not None:
+        mean, lower, upper = (np.concatenate([each, known.values(X)], axis=1) for each in (mean, lower, upper))
+        falling = {posterior.latent_dim + at for at, objective in enumerate(known.objectives) if objective.minimise}
+        titles += [literal(f"{name} (known)") for name in known.names]
+    if not titles:
+        raise InvalidInputError("nothing is hidden here; give the space, whose known objectives can be drawn")
     probability = posterior.pareto_probability(X)
     best = _best(probability, threshold)
-    if posterior.latent_dim == 1:
+    if len(titles) == 1:
         figure, (axes,) = new_figure(size=(6.4, 3.6))
-        order = np.argsort(mean[:, 0])
+        order = np.argsort(-mean[:, 0] if falling else mean[:, 0])
         place = np.empty(len(order))
         place[order] = np.arange(len(order))
         points, low, high = (np.column_stack([place, each[:, 0]]) for each in (mean, lower, upper))
@@ -67,8 +87,9 @@ def pareto_map(
         axes.set_xticks([])
         axes.set_xlabel("options, from the least to the most liked")
         axes.set_ylabel(titles[0])
+        _turn(axes, -1, 0, falling)
         return figure
-    pairs = list(combinations(range(posterior.latent_dim), 2))
+    pairs = list(combinations(range(len(titles)), 2))
     columns = min(3, len(pairs))
     rows = -(-len(pairs) // columns)
     figure, panels = new_figure(rows, columns, size=(4.3 * columns + 0.4, 3.9 * rows))
@@ -77,18 +98,30 @@ def pareto_map(
         _scatter(axes, mean[:, at], lower[:, at], upper[:, at], best)
         axes.set_xlabel(f"{titles[pair[0]]} →")
         axes.set_ylabel(f"{titles[pair[1]]} →")
+        _turn(axes, *pair, falling)
     for axes in panels[len(pairs) :]:
         axes.set_axis_off()
     return figure
 
 
 def parallel_options(posterior: Posterior, space: Searchable, threshold: float = 0.5) -> Figure:
-    """Every option that was answered about as a line across its values; the best ones stand out, the more probable the darker.
+    """Draw every option that was answered about as a line across its values; the best ones stand out.
 
     Args:
         posterior: What was learned.
         space: The Space or Catalogue of the options.
         threshold: From which probability on an option counts as one of the best.
+
+    Returns:
+        A matplotlib figure.
+
+    Raises:
+        InvalidInputError: The space is not that of the posterior, or all options are alike.
+
+    Examples:
+        >>> from choicebo import plots
+        >>> len(plots.parallel_options(posterior, space).axes) >= 1
+        True
     """
     require_posterior(posterior)
     if not isinstance(space, Searchable):
@@ -98,9 +131,14 @@ def parallel_options(posterior: Posterior, space: Searchable, threshold: float =
             f"the space has {space.dim} inputs, the posterior {posterior.data.dim}; give its own space"
         )
     options = space.decode(posterior.options)
+    units = {each.name: getattr(each, "unit", "") for each in getattr(space, "parameters", ())}
+    computed = [objective for objective in getattr(space, "objectives", ()) if objective.formula]
+    options = [{**option, **{o.name: o.of(option) for o in computed}} for option in options]
+    units |= {objective.name: "known" for objective in computed}
     probability = posterior.pareto_probability(posterior.options)
     best = _best(probability, threshold)
-    names = [name for name in space.names if len({str(option.get(name)) for option in options}) > 1]
+    named = [*space.names, *(objective.name for objective in computed)]
+    names = [name for name in named if len({str(option.get(name)) for option in options}) > 1]
     if not names:
         raise InvalidInputError("all options are alike; there is nothing to draw")
     figure, (axes,) = new_figure(size=(max(5.0, 1.5 * len(names) + 1.5), 4.0))
@@ -116,7 +154,6 @@ def parallel_options(posterior: Posterior, space: Searchable, threshold: float =
         axes.plot(along, heights[row], "o-", color=PALETTE[0], linewidth=1.8, markersize=3.5, alpha=strength, zorder=2)
     axes.set_xlim(-0.3, len(names) - 0.7 + 0.5)
     axes.set_ylim(-0.05, 1.05)
-    units = {each.name: getattr(each, "unit", "") for each in getattr(space, "parameters", ())}
     axes.set_xticks(along, [literal(f"{name} ({units[name]})" if units.get(name) else name) for name in names])
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
@@ -124,6 +161,14 @@ def parallel_options(posterior: Posterior, space: Searchable, threshold: float =
         f"the best: {len(best)} of {counted(len(options), 'option')}; darker is more probable", loc="left", fontsize=10
     )
     return figure
+
+
+def _turn(axes: Axes, across: int, upwards: int, falling: set[int]) -> None:
+    """Turn the axes along which less is better, so that the best are always further right and up."""
+    if across in falling:
+        axes.invert_xaxis()
+    if upwards in falling:
+        axes.invert_yaxis()
 
 
 def _best(probability: Array, threshold: float) -> NDArray[np.intp]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from html import escape
 
 from choicebo.formatting import plural
+from choicebo.presentation.answering import ANSWERING
 from choicebo.presentation.cards import Card, Comparison, Line
 
 _TICK = '<span class="tick" aria-hidden="true"><svg viewBox="0 0 24 24"><path d="M5 12.5l4.5 4.5L19 7.5"/></svg></span>'
-RULE = "Keep every one that no other beats; several may stay."
 
 
 def question_html(
@@ -17,7 +17,8 @@ def question_html(
     number: int,
     *,
     question: str,
-    kept: Collection[int] = (),
+    way: str = "subset",
+    marked: Sequence[int] = (),
     notice: str = "",
     why: Sequence[str] = (),
     baseline: Card | None = None,
@@ -30,7 +31,8 @@ def question_html(
         comparison: The options.
         number: Of the question.
         question: What the person is asked, in words.
-        kept: Positions that are marked already.
+        way: How it is answered.
+        marked: Positions that are marked already, in the order of marking.
         notice: What to tell the person, such as that something did not work.
         why: Sentences that say why these options are shown.
         baseline: What the person has today; with it, they may keep none.
@@ -43,22 +45,26 @@ def question_html(
     >>> 'aria-label="Option 1: minutes 12"' in question_html(shown, 1, question="Which <ones>?")
     True
     """
+    answering = ANSWERING[way]
     pictured = comparison.cards[0].picture is not None
     layout = f"cards {'pictured' if pictured else 'plain'} of-{len(comparison.cards)}"
     none = '<button type="submit" value="none">None of these <kbd>0</kbd></button>' if baseline else ""
     told = f"{answers} {plural(answers, 'answer')} so far" if answers else "No answers yet; there are no wrong ones."
     return "".join(
         [
-            f'<form class="question" data-question="{number}">',
-            f'<p class="ask">{escape(question)}</p><p class="rule">{RULE}</p>',
+            f'<form class="question" data-question="{number}" data-answer="{way}" data-empty="{escape(answering.empty)}"'
+            f' data-order="{",".join(map(str, marked))}">',
+            f'<p class="ask">{escape(question)}</p><p class="rule">{answering.rule}</p>',
             f'<p class="notice">{escape(notice)}</p>',
             f'<fieldset class="{layout}"><legend class="sr">Question {number}: the options</legend>',
-            *(_card(card, card.position in kept) for card in comparison.cards),
+            *map(_card, comparison.cards),
             "</fieldset>",
             _shared(comparison.shared),
             _baseline(baseline),
             '<div class="actions">',
-            '<button type="submit" class="primary" value="keep"><span data-count>Keep these</span> <kbd>Enter</kbd></button>',
+            f'<button type="submit" class="primary" value="keep"><span data-count="{answering.button}">{answering.button}</span>'
+            " <kbd>Enter</kbd></button>",
+            '<button type="submit" value="both">I cannot decide <kbd>=</kbd></button>' if way == "pair" else "",
             none,
             '<button type="submit" value="skip">Skip <kbd>S</kbd></button>',
             f'<button type="submit" value="undo"{"" if can_undo else " disabled"}>Undo <kbd>U</kbd></button>',
@@ -77,12 +83,12 @@ def failure_html(message: str) -> str:
     )
 
 
-def _card(card: Card, kept: bool) -> str:
+def _card(card: Card) -> str:
     picture = "" if card.picture is None else f'<span class="picture"><img src="{escape(card.picture)}" alt=""></span>'
     title = f'<span class="card-title">{escape(card.title)}</span>' if card.title else ""
     return (
         f'<label class="card"><input type="checkbox" value="{card.position}"'
-        f' aria-label="Option {card.position + 1}: {escape(card.description)}"{" checked" if kept else ""}>'
+        f' aria-label="Option {card.position + 1}: {escape(card.description)}">'
         f'<span class="card-face"><span class="card-head"><kbd>{card.position + 1}</kbd>{title}{_TICK}</span>'
         f"{picture}{_lines(card.lines)}</span></label>"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from choicebo.presentation.fields import Field, describe, fields_of, title_of
+from choicebo.presentation.fields import Field, describe, title_of, told_fields
 from choicebo.space import Catalogue, Option, Space
 
 Picture = Callable[[Option], str | None]
@@ -65,7 +65,7 @@ def compare(
     ([['minutes 12 min'], ['minutes 30 min']], ['flour rye'])
     """
     differing, shared = [], []
-    for field in fields_of(space):
+    for field in told_fields(space):
         lines = _lines(field, options)
         if len({line.text for line in lines}) > 1:
             differing.append(lines)
@@ -81,7 +81,7 @@ def compare(
 
 def card_of(space: Space | Catalogue, option: Option, picture: Picture | None = None) -> Card:
     """The card of one option by itself, with all its values."""
-    lines = [_lines(field, [option])[0] for field in fields_of(space)]
+    lines = [_lines(field, [option])[0] for field in told_fields(space)]
     return _card(space, option, picture, tuple(line for line in lines if line.text))
 
 
@@ -99,7 +99,7 @@ def _card(
 
 def _lines(field: Field, options: Sequence[Option]) -> list[Line]:
     """What each option says in one field."""
-    values = [option.get(field.name) for option in options]
+    values = [field.of(option) for option in options]
     texts = ["" if value is None else field.text(value) for value in values]
     shares = [None if value is None or field.share is None else field.share(value) for value in values]
     return [_line(field, text, shares, position) for position, text in enumerate(texts)]

@@ -15,8 +15,8 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from choicebo.formatting import percent, value_text
-from choicebo.presentation.fields import Field, describe, fields_of, title_of
-from choicebo.space import Catalogue, Option, Space
+from choicebo.presentation.fields import Field, describe, title_of, told_fields
+from choicebo.space import Catalogue, Objective, Option, Space
 from choicebo.study import Point
 
 if TYPE_CHECKING:
@@ -79,38 +79,58 @@ def maps(
     picture: Picture | None = None,
     ratio: float = 0.75,
 ) -> list[Chart]:
-    """All options in the plane of each two hidden objectives, up to three planes; further right and up is better.
+    """All options in the plane of each two objectives, up to three planes; further right and up is better.
 
     Args:
-        space: Where they are from.
+        space: Where they are from, and what is known of them.
         points: The options, the best first.
         titles: What each hidden objective is called.
         picture: The address of an option's picture; options without one are dots.
         ratio: Height of a picture, by its width.
     """
-    dims = len(points[0].mean)
-    if dims == 1:
-        order = sorted(range(len(points)), key=lambda row: points[row].mean[0])
+    hidden = [
+        _Way(title, [(p.mean[d], p.lower[d], p.upper[d]) for p in points], [f"{p.mean[d]:.1f}" for p in points])
+        for d, title in enumerate(titles)
+    ]
+    ways = [*hidden, *(_known_way(objective, points) for objective in space.objectives)]
+    if len(ways) == 1:
+        order = sorted(range(len(points)), key=lambda row: ways[0].values[row][0])
         rank = {row: float(at) for at, row in enumerate(order)}
         across = [(rank[row], rank[row], rank[row]) for row in range(len(points))]
-        upwards = [(point.mean[0], point.lower[0], point.upper[0]) for point in points]
-        return [_map(space, points, across, upwards, ("options, from worst to best", titles[0]), picture, ratio)]
-    found = []
-    for a, b in list(combinations(range(dims), 2))[:_MOST_PAIRS]:
-        across, upwards = ([(p.mean[d], p.lower[d], p.upper[d]) for p in points] for d in (a, b))
-        found.append(_map(space, points, across, upwards, (titles[a], titles[b]), picture, ratio))
-    return found
+        places = [f"{rank[row] + 1:.0f}" for row in range(len(points))]
+        return [_map(space, points, _Way("options, from worst to best", across, places), ways[0], picture, ratio)]
+    # What is known is most telling beside what was hidden.
+    pairs = sorted(combinations(range(len(ways)), 2), key=lambda pair: pair[0] >= len(hidden))
+    return [_map(space, points, ways[a], ways[b], picture, ratio) for a, b in pairs[:_MOST_PAIRS]]
+
+
+@dataclass(frozen=True)
+class _Way:
+    """A direction of the map: what gets better along it."""
+
+    name: str
+    values: Sequence[tuple[float, float, float]]
+    """Of each option: where it lies, and the ends of its band."""
+    texts: Sequence[str]
+    """The same as it is said."""
+
+
+def _known_way(objective: Objective, points: Sequence[Point]) -> _Way:
+    values = [objective.of(point.option) for point in points]
+    sign = -1.0 if objective.minimise else 1.0
+    name = f"{objective.name} (known), {objective.goal}"
+    return _Way(name, [(sign * value,) * 3 for value in values], [f"{value:.4g}" for value in values])
 
 
 def _map(
     space: Space | Catalogue,
     points: Sequence[Point],
-    across: Sequence[tuple[float, float, float]],
-    upwards: Sequence[tuple[float, float, float]],
-    names: tuple[str, str],
+    right: _Way,
+    up: _Way,
     picture: Picture | None,
     ratio: float,
 ) -> Chart:
+    across, upwards, names = right.values, up.values, (right.name, up.name)
     x_of, y_of = _ruler(across, _EDGE, _WIDE - _EDGE + 12), _ruler(upwards, _HIGH - _EDGE - 10, _EDGE - 12)
     places = [(x_of(x[0]), y_of(y[0])) for x, y in zip(across, upwards, strict=True)]
     best = [row for row, point in enumerate(points) if point.optimal][:_MOST_NUMBERED]
@@ -133,7 +153,7 @@ def _map(
             (x, y_of(upwards[row][1]), x, y_of(upwards[row][2])),
         )
         drawn = "".join(_line("optimal-band", *band) for band in bands if band[:2] != band[2:])
-        told = f"{names[0]}: {across[row][0]:.1f}, {names[1]}: {upwards[row][0]:.1f}"
+        told = f"{right.name}: {right.texts[row]}, {up.name}: {up.texts[row]}"
         label = f"{_label(space, point, number)}; {told}"
         drawn += _marker(boxes[row], (x, y), number, addresses[row], named.get(row, ""))
         parts.append(_item(label, drawn))
@@ -266,7 +286,11 @@ def parallel(space: Space | Catalogue, points: Sequence[Point]) -> Chart | None:
     others = [point for point in points if not point.optimal]
     thinned = others if len(others) <= _MOST_OTHERS else others[:: -(-len(others) // _MOST_OTHERS)]
     shown = [*best, *thinned]
-    fields = [field for field in fields_of(space) if _varies(field, shown)][:_MOST_AXES]
+    fields = [field for field in told_fields(space) if _varies(field, shown)]
+    # What is known is never left out.
+    fields = [field for field in fields if not field.known][: _MOST_AXES - sum(field.known for field in fields)] + [
+        field for field in fields if field.known
+    ]
     if not fields:
         return None
     gaps = max(len(fields) - 1, 1)
@@ -319,6 +343,12 @@ def _short(field: Field) -> str:
     """The name of an axis, short enough to leave room for the next one."""
     if len(field.heading) <= _LONGEST_NAME:
         return field.heading
+    if field.known:
+        return (
+            f"{field.name[: _LONGEST_NAME - 9]}… (known)"
+            if len(field.name) > _LONGEST_NAME - 8
+            else f"{field.name} (known)"
+        )
     return field.name if len(field.name) <= _LONGEST_NAME else f"{field.name[: _LONGEST_NAME - 1]}…"
 
 
@@ -331,7 +361,7 @@ def _apart(numbers: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:
 
 
 def _varies(field: Field, points: Sequence[Point]) -> bool:
-    return len({field.text(point.option.get(field.name)) for point in points}) > 1
+    return len({field.text(field.of(point.option)) for point in points}) > 1
 
 
 def _height(share: float) -> float:
@@ -341,15 +371,15 @@ def _height(share: float) -> float:
 def _scale(field: Field, options: Sequence[Option]) -> tuple[list[float], list[tuple[float, str]], list[str]]:
     """Where each option lies on the axis from 0 to 1, what is written along it, and what a brush calls its places."""
     if field.share is not None and field.value is not None:
-        values = [option.get(field.name) for option in options]
+        values = [field.of(option) for option in options]
         shares = [0.5 if value is None else field.share(value) for value in values]
         steps = [field.text(field.value(at / _BRUSH_STEPS)) for at in range(_BRUSH_STEPS + 1)]
         return shares, [(0.0, value_text(field.ends[0])), (1.0, value_text(field.ends[1]))], steps
-    texts = sorted({field.text(option.get(field.name)) for option in options})
+    texts = sorted({field.text(field.of(option)) for option in options})
     place = {text: (at + 0.5) / len(texts) for at, text in enumerate(texts)}
     marks = [(place[text], text) for text in texts] if len(texts) <= 8 else []
     steps = [texts[min(int(at / _BRUSH_STEPS * len(texts)), len(texts) - 1)] for at in range(_BRUSH_STEPS + 1)]
-    return [place[field.text(option.get(field.name))] for option in options], marks, steps
+    return [place[field.text(field.of(option))] for option in options], marks, steps
 
 
 # ---- the effect of a parameter

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from choicebo.formatting import value_text
-from choicebo.space import Catalogue, Integer, Option, Ordinal, Parameter, Real, Space
+from choicebo.space import Catalogue, Integer, Objective, Option, Ordinal, Parameter, Real, Space
 from choicebo.space.steps import decimals_of
 
 Value = Any
@@ -28,11 +29,20 @@ class Field:
     """The least and the greatest value, where there is such an order."""
     value: Callable[[float], Value] | None = None
     """The value at a share; the way back from :attr:`share`."""
+    known: bool = False
+    """Whether it is an objective that is known."""
+    computed: Callable[[Option], Value] | None = None
+    """How it follows from an option; None where the option has it."""
 
     @property
     def heading(self) -> str:
-        """The name with the unit."""
-        return f"{self.name} ({self.unit})" if self.unit else self.name
+        """The name with the unit, and whether it is a known objective."""
+        beside = [each for each in (self.unit, "known" if self.known else "") if each]
+        return f"{self.name} ({', '.join(beside)})" if beside else self.name
+
+    def of(self, option: Option) -> Value:
+        """The value that an option has; None if it has none."""
+        return option.get(self.name) if self.computed is None else self.computed(option)
 
     def words(self, text: str) -> str:
         """A value as it is written, with name and unit.
@@ -57,6 +67,34 @@ def fields_of(space: Space | Catalogue) -> tuple[Field, ...]:
     return varying + tuple(Field(held.name, "", value_text) for held in space.fixed)
 
 
+def told_fields(space: Space | Catalogue) -> tuple[Field, ...]:
+    """The same, followed by the known objectives that are computed.
+
+    >>> from choicebo.space import Real
+    >>> space = Space([Real("flour", 0, 5)], objectives=["minimise price = 2*flour"])
+    >>> [field.heading for field in told_fields(space)]
+    ['flour', 'price (known)']
+    """
+    objectives = {objective.name: objective for objective in space.objectives}
+    given = [dataclasses.replace(field, known=field.name in objectives) for field in fields_of(space)]
+    known = space.known
+    if known is None:
+        return tuple(given)
+    ends = zip(space.objectives, known.low.tolist(), known.high.tolist(), strict=True)
+    return (*given, *(_computed(objective, low, high) for objective, low, high in ends if objective.formula))
+
+
+def _computed(objective: Objective, low: float, high: float) -> Field:
+    def share(value: Value) -> float:
+        return float(min(max((value - low) / (high - low), 0.0), 1.0))
+
+    def value(share: float) -> Value:
+        return low + share * (high - low)
+
+    ends = tuple(float(f"{end:.4g}") for end in (low, high))
+    return Field(objective.name, "", lambda v: f"{v:.4g}", share, ends, value, True, objective.of)  # type: ignore[arg-type]
+
+
 def title_of(space: Space | Catalogue, option: Option) -> str:
     """The name of an option; empty where options have none."""
     if not isinstance(space, Catalogue):
@@ -72,8 +110,8 @@ def describe(space: Space | Catalogue, option: Option) -> str:
     >>> describe(space, {"minutes": 12, "flour": "rye"})
     'minutes 12 min, flour rye'
     """
-    known = [(field, option[field.name]) for field in fields_of(space) if option.get(field.name) is not None]
-    words = ", ".join(field.words(field.text(value)) for field, value in known)
+    said = [(field, field.of(option)) for field in told_fields(space)]
+    words = ", ".join(field.words(field.text(value)) for field, value in said if value is not None)
     title = title_of(space, option)
     return f"{title}: {words}" if title and words else title or words
 
@@ -85,11 +123,10 @@ def as_table(space: Space | Catalogue, options: Sequence[Option]) -> tuple[list[
     >>> as_table(Space([Integer("minutes", 5, 40, unit="min")]), [{"minutes": 12}, {"minutes": 30}])
     (['minutes (min)'], [['12'], ['30']])
     """
-    fields, named = fields_of(space), isinstance(space, Catalogue)
+    fields, named = told_fields(space), isinstance(space, Catalogue)
     headings = ["name"] * named + [field.heading for field in fields]
     rows = [
-        [title_of(space, option)] * named + [field.text(option.get(field.name)) for field in fields]
-        for option in options
+        [title_of(space, option)] * named + [field.text(field.of(option)) for field in fields] for option in options
     ]
     return headings, rows
 

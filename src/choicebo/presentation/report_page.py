@@ -87,7 +87,7 @@ def _summary(found: StudyResult, counts: Status) -> str:
     people = f" of {len(counts.raters)} people" if len(counts.raters) > 1 else ""
     return (
         f"<p><strong>{counted(found.answers, 'answer')}</strong>{people} about {counted(counts.options_shown, 'option')}, "
-        f"explained by {counted(found.latent_dim or 0, 'hidden objective')}. {escape(found.dimension)}</p>"
+        f"explained by {escape(found.explanation)}. {escape(found.dimension)}</p>"
     )
 
 
@@ -136,6 +136,8 @@ def _objectives(study: Study, found: StudyResult) -> Iterable[str]:
     for chart in charts.maps(study.space, found.points, [each.title for each in found.objectives], pictured):
         caption = "Further up and further right is better; the lines hold 95 % of what is believed."
         yield f"<figure>{chart.svg}<figcaption>{caption} {chart.crowd}</figcaption></figure>"
+    if found.known:
+        yield "<ul>" + "".join(f"<li>{escape(each.sentence)}</li>" for each in found.known) + "</ul>"
     for objective in found.objectives:
         shown = objective.main_drivers[:_MOST_DRIVERS]
         span = charts.span_of(shown)

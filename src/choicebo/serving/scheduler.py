@@ -248,7 +248,7 @@ class Scheduler:
 
 def _share(study: Study, rater: str) -> str:
     """Who waits for the same question as a rater: nobody else; or, empty, everybody who has no wishes of their own."""
-    return rater if study.raters_mode == "separate" or study.wishes(rater) else ""
+    return rater if study.raters_mode != "together" or study.wishes(rater) else ""
 
 
 def _run(loop: asyncio.AbstractEventLoop) -> None:

@@ -4,6 +4,7 @@ from choicebo.space.catalogue import Catalogue
 from choicebo.space.constraints import Constraint
 from choicebo.space.discrete import Categorical, Ordinal
 from choicebo.space.numeric import Angle, Integer, Real
+from choicebo.space.objectives import KnownObjectives, Objective, known_of
 from choicebo.space.parameters import Fixed, Parameter
 from choicebo.space.searchable import Column, Option, Searchable
 from choicebo.space.serialisation import from_dict
@@ -17,6 +18,8 @@ __all__ = [
     "Constraint",
     "Fixed",
     "Integer",
+    "KnownObjectives",
+    "Objective",
     "Option",
     "Ordinal",
     "Parameter",
@@ -24,4 +27,5 @@ __all__ = [
     "Searchable",
     "Space",
     "from_dict",
+    "known_of",
 ]

@@ -88,8 +88,8 @@ def at(text: str, node: ast.expr, problem: str, advice: str = "") -> SpaceError:
     return pointed(text, start, end, problem, advice)
 
 
-def parse(text: str) -> ast.expr:
-    """The syntax tree of a constraint, or an error that points at what is wrong.
+def parse(text: str, example: str = "a + 2*b <= 3") -> ast.expr:
+    """The syntax tree of a constraint or a formula, or an error that points at what is wrong and shows an ``example``.
 
     >>> ast.unparse(parse("temperature + 2*minutes <= 280"))
     'temperature + 2 * minutes <= 280'
@@ -101,12 +101,12 @@ def parse(text: str) -> ast.expr:
             warnings.simplefilter("ignore")
             tree = ast.parse(text, mode="eval").body
     except SyntaxError as error:
-        raise _syntax_error(text, error) from None
+        raise _syntax_error(text, error, example) from None
     except (ValueError, MemoryError, RecursionError):
         raise pointed(text, 0, 1, "it cannot be read.", "Simplify it, or split it in two.") from None
     _Whitelist(text).visit(tree, 0)
     if not names(tree):
-        raise at(text, tree, "it mentions no parameter.", "Write a comparison such as: a + b <= 3")
+        raise at(text, tree, "it mentions no parameter.", f"Write it as, for example: {example}")
     return tree
 
 
@@ -131,13 +131,13 @@ def names(tree: ast.expr) -> tuple[str, ...]:
     return tuple(dict.fromkeys(node.id for node in sorted(found, key=lambda node: node.col_offset)))
 
 
-def _syntax_error(text: str, error: SyntaxError) -> SpaceError:
+def _syntax_error(text: str, error: SyntaxError, example: str) -> SpaceError:
     # An unfinished text has no offset: what is missing is missing at its end.
     column = min(error.offset - 1, len(text)) if error.offset else len(text)
     advice = next((hint for sign, hint in _HINTS.items() if sign in text), "")
     if not advice and re.search(r"(?<![<>=!])=(?!=)", text):
         advice = "Write == for 'equals', <= for 'at most', >= for 'at least'."
-    return pointed(text, column, column + 1, f"{error.msg}.", advice or "Write it as, for example: a + 2*b <= 3")
+    return pointed(text, column, column + 1, f"{error.msg}.", advice or f"Write it as, for example: {example}")
 
 
 class _Whitelist:

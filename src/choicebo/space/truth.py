@@ -61,10 +61,17 @@ def check_sorts(text: str, tree: ast.expr, symbols: Mapping[str, Symbol]) -> Non
         raise at(text, tree, "it is not a comparison.", "Write one such as: a + b <= 3")
 
 
+def check_number(text: str, tree: ast.expr, symbols: Mapping[str, Symbol]) -> None:
+    """The same for a formula, in which a comparison counts 1 where it holds and 0 elsewhere."""
+    if _Sorts(text, symbols, counting=True).of(tree) == "label":
+        raise at(text, tree, "it is not a number.", "Compare a label, as in: 3*(flour == 'rye')")
+
+
 class _Sorts:
-    def __init__(self, text: str, symbols: Mapping[str, Symbol]) -> None:
+    def __init__(self, text: str, symbols: Mapping[str, Symbol], counting: bool = False) -> None:
         self.text = text
         self.symbols = symbols
+        self.counting = counting
 
     def of(self, node: ast.expr) -> Sort:
         match node:
@@ -94,7 +101,8 @@ class _Sorts:
             "truth": ("a comparison is needed here.", "Write one such as: a >= 1, or flour == 'rye'"),
         }[wanted]
         for node in nodes:
-            if self.of(node) != wanted:
+            found = self.of(node)
+            if found != wanted and not (self.counting and wanted == "number" and found == "truth"):
                 raise at(self.text, node, problem, advice)
         return wanted
 
@@ -131,6 +139,12 @@ class _Sorts:
 
 def truth(tree: ast.expr, columns: Mapping[str, NDArray[Any]]) -> Any:
     """The truth of a checked tree for columns of equal length: 1, 0 or 1/2 (undefined) for each option."""
+    with np.errstate(all="ignore"):
+        return _value(tree, columns)
+
+
+def number(tree: ast.expr, columns: Mapping[str, NDArray[Any]]) -> Any:
+    """The value of a checked formula for columns of equal length; NaN where it is undefined."""
     with np.errstate(all="ignore"):
         return _value(tree, columns)
 

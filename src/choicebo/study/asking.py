@@ -94,13 +94,15 @@ class Asking:
 
     def _is_newcomer(self, state: State, rater: str) -> bool:
         """Whether the model knows others, and not yet this rater, whom it learns from together with them."""
-        own, together = state.n_answers(rater), self.share(rater) is None
+        own, together = state.n_answers(rater), self._what.raters_mode == "together"
         newcomer = own < self._settings.newcomer_queries(self._what.space.dim) and own < state.n_answers()
         return together and newcomer and self._model_is_ready(state, rater)
 
     def situation_of(self, state: State, rater: str, wishes: Steering) -> Situation:
         """What the next question of a rater depends on: what is known, and what is theirs alone."""
         situation, beginning = self.situation(state, self.share(rater)), self._is_newcomer(state, rater)
+        if situation.people:
+            situation = replace(situation, person=rater)
         return replace(situation, steering=wishes, beginning=beginning) if wishes or beginning else situation
 
     def situation(self, state: State, rater: str | None) -> Situation:
@@ -109,11 +111,12 @@ class Asking:
 
         history, position, known = self._situations.get(rater, (None, -1, None))
         if known is None or history is not state or position != state.last(rater):
-            events = state.effective(rater)
+            related = rater is None and self._what.raters_mode == "related"
+            events = state.effective(rater, named=related)
             if (rater is not None) != (self._what.raters_mode == "separate"):
                 # The questions were computed from other answers, and so were the latent dimensions found on the way.
                 events = tuple(_without_looks(event) for event in events)
-            known = Situation(self._what.space, self._settings, events, encoded=self._encoded)
+            known = Situation(self._what.space, self._settings, events, people=related, encoded=self._encoded)
             self._situations[rater] = state, state.last(rater), known
         return known
 
@@ -259,8 +262,8 @@ class Asking:
         found = self.computations.known_earlier(situation)
         with self._events.reading() as now_known:
             acts = [act.position for act in now_known.acts(share) if now_known.answer(act).counts]
-            if found is not None and now_known is state and 0 < found.data.n_choices <= len(acts):
-                learned = found.data.n_choices
+            learned = 0 if found is None else situation.answers_in(found.data.n_choices)
+            if found is not None and now_known is state and 0 < learned <= len(acts):
                 self._models[share] = RecentModel(state, sorted(acts)[learned - 1], learned, found)
 
     def _keep_model(

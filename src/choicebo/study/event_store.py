@@ -16,6 +16,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from choicebo.choices.marks import Marks
 from choicebo.errors import StorageError, StudyArchivedError, StudyError, StudyNotFoundError
 from choicebo.history import OWNER, Event, Question, State, Steering
 from choicebo.history.events import OptionKeys
@@ -268,6 +269,7 @@ def _event(row: sa.Row[Any], asked: sa.Row[Any] | None, shown: Sequence[tuple[Op
         question=question,
         added=tuple(options),
         added_new=new,
+        marks=None if row.marks is None else Marks.from_dict(row.marks),
     )
 
 
@@ -302,6 +304,7 @@ class Appender:
                 "target": event.target,
                 "kept": None if event.kept is None else list(event.kept),
                 "seconds": event.seconds,
+                "marks": None if event.marks is None else event.marks.to_dict(),
             }
             for event in events
         ]

@@ -28,10 +28,12 @@ from choicebo.study.tables import CacheRow
 
 if TYPE_CHECKING:
     from choicebo.model.posterior import Posterior
+    from choicebo.space import KnownObjectives
 
 _KIND = "posterior"
 _MOST = 12
 _ARRAYS = ("options", "whitened", "log_likelihood")
+_OF_PEOPLE = ("whitened", "inducing", "lapses")
 # What the model depends on besides the answers; the rest of the settings says how to ask.
 _MODEL_SETTINGS = ("latent_dim", "kernel", "engine", "lapse", "correlated", "seed", "baseline")
 
@@ -39,7 +41,11 @@ _MODEL_SETTINGS = ("latent_dim", "kernel", "engine", "lapse", "correlated", "see
 class PosteriorStore:
     """The latest few models of one study."""
 
-    def __init__(self, storage: Storage, study_id: int, settings: Mapping[str, Any]) -> None:
+    def __init__(
+        self, storage: Storage, study_id: int, settings: Mapping[str, Any], known: KnownObjectives | None = None
+    ) -> None:
+        """``known`` are the known objectives of the study's space."""
+        self._known = known
         self._storage = storage
         self._study_id = study_id
         self._settings: tuple[str, dict[str, Any]] = __version__, {name: settings.get(name) for name in _MODEL_SETTINGS}
@@ -52,7 +58,7 @@ class PosteriorStore:
         """The model of these answers; None if it is not stored, or damaged: that costs time, no more."""
         content = self._find(sa.select(CacheRow.content), key)
         try:
-            return None if content is None else self._fitting(from_bytes(content), key)
+            return None if content is None else self._fitting(from_bytes(content, self._known), key)
         except Exception:  # whatever garbage can do to a parser, want of memory and depth included
             return None
 
@@ -94,43 +100,56 @@ def to_bytes(posterior: Posterior) -> bytes:
     """A fitted model as bytes."""
     diagnostics = dataclasses.asdict(posterior.diagnostics)
     trace = np.asarray(diagnostics.pop("evidence_trace"))
-    spec = dataclasses.asdict(posterior.spec)
+    known = posterior.spec.known
+    # How known objectives are computed, the space knows.
+    spec = dataclasses.asdict(dataclasses.replace(posterior.spec, known=None))
+    del spec["known"]
     text = json.dumps(
         {
             "data": posterior.data.to_json(),
             "spec": {**spec, "prior": list(posterior.spec.prior)},
             "likelihood": posterior.likelihood,
             "diagnostics": diagnostics,
+            "people": None if posterior.people is None else [posterior.people.names, posterior.people.personal],
         }
     )
     arrays = {name: np.asarray(getattr(posterior, name)) for name in _ARRAYS}
     hyper = {f"hyper_{name}": np.asarray(value) for name, value in posterior.hyper._asdict().items()}
-    if posterior.inducing is not None and posterior.own is not None:
+    if posterior.inducing is not None:
         arrays["inducing"] = posterior.inducing
+    if posterior.own is not None:
         arrays["log_likelihood"] = arrays["log_likelihood"].astype(np.float32)  # many answers; they were computed so
         arrays |= {f"own_{name}": value for name, value in posterior.own._asdict().items()}
+    if posterior.people is not None:
+        arrays |= {f"people_{name}": np.asarray(getattr(posterior.people, name)) for name in _OF_PEOPLE}
+        hyper |= {f"people_hyper_{name}": value for name, value in posterior.people.hyper._asdict().items()}
+    if known is not None:
+        arrays |= {"known_centre": known.centre, "known_width": known.width}
     buffer = io.BytesIO()
     everything: dict[str, Any] = {"text": np.array(text), "evidence_trace": trace, **arrays, **hyper}
     np.savez(buffer, **everything)
     return buffer.getvalue()
 
 
-def from_bytes(content: bytes) -> Posterior:
-    """What :func:`to_bytes` was given; an error of any kind if it was damaged."""
+def from_bytes(content: bytes, known: KnownObjectives | None = None) -> Posterior:
+    """What :func:`to_bytes` was given; an error of any kind if it was damaged, or if other objectives were known."""
     from choicebo.choices import ChoiceData
     from choicebo.model.covariance import Hyperparameters, HyperPrior
     from choicebo.model.diagnostics import Diagnostics
     from choicebo.model.engines.base import Limits, ModelSpec
+    from choicebo.model.known import Known
     from choicebo.model.own_parts import OwnParts
+    from choicebo.model.people import PeopleDraws
     from choicebo.model.posterior import Posterior
 
     _check_sizes(content)
     with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
         record = json.loads(str(arrays["text"]))
         told = record["diagnostics"]
+        fixed = None if known is None else Known(known, arrays["known_centre"], arrays["known_width"])
         found = Posterior(
             data=ChoiceData.from_json(record["data"]),
-            spec=ModelSpec(**{**record["spec"], "prior": HyperPrior(*record["spec"]["prior"])}),
+            spec=ModelSpec(**{**record["spec"], "prior": HyperPrior(*record["spec"]["prior"])}, known=fixed),
             hyper=Hyperparameters(**{name: arrays[f"hyper_{name}"] for name in Hyperparameters._fields}),
             likelihood=record["likelihood"],
             diagnostics=Diagnostics(
@@ -139,9 +158,20 @@ def from_bytes(content: bytes) -> Posterior:
             **{name: arrays[name] for name in _ARRAYS},
         )
         if "inducing" in arrays:
+            found = dataclasses.replace(found, inducing=arrays["inducing"])
+        if "own_mean" in arrays:
             own = OwnParts(**{name: arrays[f"own_{name}"] for name in OwnParts._fields})
-            found = dataclasses.replace(found, inducing=arrays["inducing"], own=own)
-    _check_shapes(found)
+            found = dataclasses.replace(found, own=own)
+        if record["people"] is not None:
+            names, personal = record["people"]
+            people = PeopleDraws(
+                names=tuple(names),
+                hyper=Hyperparameters(**{name: arrays[f"people_hyper_{name}"] for name in Hyperparameters._fields}),
+                personal=personal,
+                **{name: arrays[f"people_{name}"] for name in _OF_PEOPLE},
+            )
+            found = dataclasses.replace(found, people=people)
+    _check_shapes(found, 0 if known is None else len(known))
     return found
 
 
@@ -168,7 +198,26 @@ def _check_rows(rows: Any, shape: tuple[int, ...], limit: int) -> None:
         raise ValueError("rows are damaged")
 
 
-def _check_shapes(found: Posterior) -> None:
+def _check_people(found: Posterior, options: int) -> None:
+    """Refuse draws of people that do not belong to the answers."""
+    people, latent_dim = found.people, found.spec.latent_dim
+    assert people is not None
+    names = tuple(dict.fromkeys(choice.rater for choice in found.data.choices))
+    shared, count = len(people.inducing), len(names)
+    _check_rows(people.inducing, (shared,), options)
+    whole = isinstance(people.personal, int) and 0 < people.personal <= shared
+    shape = (*found.whitened.shape[:3], shared + count * people.personal) if whole else ()
+    fits = (
+        people.whitened.shape == shape
+        and people.lapses.shape == (count,)
+        and people.hyper.personal.shape == (latent_dim,)
+    )
+    numeric = (people.whitened, people.lapses, *people.hyper)
+    if people.names != names or not fits or not all(np.isfinite(part).all() for part in numeric):
+        raise ValueError("the people are damaged")
+
+
+def _check_shapes(found: Posterior, known: int) -> None:
     """Refuse arrays that do not belong together, and numbers that are none."""
     latent_dim, inputs = found.spec.latent_dim, found.data.dim
     chains, draws = found.whitened.shape[:2]
@@ -181,14 +230,21 @@ def _check_shapes(found: Posterior) -> None:
         "log_lengthscale": (found.hyper.log_lengthscale, (latent_dim, inputs)),
         "log_scale": (found.hyper.log_scale, (latent_dim,)),
         "coupling": (found.hyper.coupling, (latent_dim, latent_dim)),
+        "known": (found.hyper.known, (known,)),
     }
-    if found.inducing is not None and found.own is not None:
+    if found.spec.known is not None:
+        expected |= {name: (getattr(found.spec.known, name), (known,)) for name in ("centre", "width")}
+    if found.inducing is not None:
+        _check_rows(found.inducing, (size,), len(options))
+    if found.people is not None:
+        _check_people(found, len(options))
+    if found.own is not None:
         orders = (len(found.own.mean), latent_dim, len(options))
         expected |= {"own mean": (found.own.mean, orders), "own spread": (found.own.spread, orders)}
-        _check_rows(found.inducing, (size,), len(options))
         _check_rows(found.own.order, (chains * draws,), orders[0])
     for name, (array, shape) in expected.items():
-        if array.shape != shape or array.dtype.kind != "f" or not array.size or not np.isfinite(array).all():
+        lacking = not array.size and name != "known" and latent_dim > 0
+        if array.shape != shape or array.dtype.kind != "f" or lacking or not np.isfinite(array).all():
             raise ValueError(f"{name} is damaged")
     if not np.array_equal(found.options, found.data.X[options]):
         raise ValueError("the options are others")

@@ -9,9 +9,10 @@ import dataclasses
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from choicebo.formatting import counted
+from choicebo.formatting import counted, explained_by
 from choicebo.history.events import option_key
 from choicebo.space import Option
 from choicebo.study.objective_names import names_of
@@ -19,7 +20,7 @@ from choicebo.study.option_counts import count_options
 from choicebo.study.status import advise
 
 if TYPE_CHECKING:
-    from choicebo.insight import Numbering, StopAdvice
+    from choicebo.insight import KnownObjective, Numbering, StopAdvice
     from choicebo.insight.drivers import Objective
     from choicebo.model.posterior import Posterior
     from choicebo.optimizer import ParetoOption
@@ -63,6 +64,8 @@ class StudyResult:
     points: tuple[Point, ...] = ()
     """Most probable first."""
     objectives: tuple[Objective, ...] = ()
+    known: tuple[KnownObjective, ...] = ()
+    """What is known already, and how much it counts."""
     advice: StopAdvice | None = None
     diagnostics: tuple[str, ...] = ()
     """What is poor about the fit, for those who know samplers."""
@@ -80,6 +83,11 @@ class StudyResult:
         return f"StudyResult({self.stage}: {told}, latent_dim={self.latent_dim})"
 
     @property
+    def explanation(self) -> str:
+        """What the model explains the answers by; empty without a model."""
+        return "" if self.latent_dim is None else explained_by(self.latent_dim, [each.name for each in self.known])
+
+    @property
     def best(self) -> tuple[Point, ...]:
         """The estimated Pareto set."""
         return tuple(point for point in self.points if point.optimal)
@@ -93,8 +101,9 @@ class StudyResult:
     def stage(self) -> str:
         """What it rests on, in a few words.
 
-        >>> StudyResult(12, waiting=2).stage
-        'from counts of 12 answers; the model is being learned'
+        Examples:
+            >>> StudyResult(12, waiting=2).stage
+            'from counts of 12 answers; the model is being learned'
         """
         if self.posterior is None:
             return f"from counts of {counted(self.answers, 'answer')}; the model is being learned"
@@ -174,18 +183,25 @@ def named(study: Study, objectives: Sequence[Objective], numbered: Numbering) ->
 
 
 def _from_model(study: Study, rater: str | None, posterior: Posterior) -> StudyResult:
-    from choicebo.insight import numbering
+    from choicebo.insight import known_objectives, numbering
 
     numbered = numbering(posterior, study.space)
     return StudyResult(
-        answers=posterior.data.n_choices,
+        answers=_answers_in(study, rater, posterior.data.n_choices),
         latent_dim=posterior.latent_dim,
         points=_points(study, rater, posterior, numbered),
         diagnostics=posterior.diagnostics.problems,
         trust=posterior.diagnostics.sentence,
         posterior=posterior,
         numbered=numbered,
+        known=known_objectives(posterior, study.space),
     )
+
+
+def _answers_in(study: Study, rater: str | None, choices: int) -> int:
+    """How many answers the first so many choices are."""
+    ends = accumulate(act.n_choices for act in study.history(rater) if act.counts)
+    return sum(end <= choices for end in ends)
 
 
 def _points(study: Study, rater: str | None, posterior: Posterior, numbered: Numbering) -> tuple[Point, ...]:

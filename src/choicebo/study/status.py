@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from choicebo.formatting import explained_by
 from choicebo.frames import to_frame
 from choicebo.history import Answer, Question
 from choicebo.space import Option
@@ -67,6 +68,10 @@ class Status:
     latent_dim_history: tuple[dict[str, Any], ...] = ()
     objectives: tuple[str, ...] = ()
     """What drives each hidden objective, in a sentence; by its name, if it has one."""
+    known: tuple[str, ...] = ()
+    """How much each known objective counts, in a sentence."""
+    explanation: str = ""
+    """What the model explains the answers by; empty if there is none."""
     diagnostics: tuple[str, ...] = ()
     """What is poor about the fit, in sentences."""
     trust: str = ""
@@ -121,11 +126,16 @@ def describe(study: Study, rater: str | None, fitted: ChoiceOptimizer | None) ->
     posterior = None if fitted is None else fitted.known_posterior
     if fitted is None or posterior is None:
         return plain
+    from choicebo.insight import known_objectives
+
+    known = known_objectives(posterior, study.space)
     return dataclasses.replace(
         plain,
         latent_dim=posterior.latent_dim,
         latent_dim_history=fitted.latent_dim_history,
         objectives=tuple(each.sentence for each in _objectives(study, posterior)),
+        known=tuple(each.sentence for each in known),
+        explanation=explained_by(posterior.latent_dim, [each.name for each in known]),
         diagnostics=posterior.diagnostics.problems,
         trust=posterior.diagnostics.sentence,
         pareto_set=tuple(fitted.pareto_set()),
@@ -143,8 +153,11 @@ def advise(study: Study, posterior: Posterior, questions: tuple[Question, ...], 
     candidates = space.sobol(int(min(_CANDIDATES, space.size)), seed=0)
     asked = next((space.encode(question.options) for question in questions if question.is_open), None)
     # Too few answers are advised to go on in any case.
-    before = study.earlier_posteriors(rater, count=LOOKS - 1) if posterior.data.n_choices >= MIN_ANSWERS else ()
-    return stop_advice(posterior, candidates, question=asked, before=before)
+    answers = study.count_answers(rater)
+    before = study.earlier_posteriors(rater, count=LOOKS - 1) if answers >= MIN_ANSWERS else ()
+    # Where tastes are related, the last answers may all have been somebody else's.
+    before = tuple(each for each in before if each.data.n_choices < posterior.data.n_choices)
+    return stop_advice(posterior, candidates, question=asked, before=before, answers=answers)
 
 
 def _objectives(study: Study, posterior: Posterior) -> tuple[Objective, ...]:
@@ -155,21 +168,26 @@ def _objectives(study: Study, posterior: Posterior) -> tuple[Objective, ...]:
 
 
 def _surprising(posterior: Posterior, answers: list[Answer]) -> tuple[Surprise, ...]:
-    """The answers worth a second look; ``answers`` are those of the model, in its order."""
+    """The answers worth a second look; ``answers`` are those of the model, in its order. Each is named once."""
     from choicebo.insight import surprises
 
-    return tuple(
-        Surprise(
-            answers[found.choice],
-            found.probability,
-            found.expected,
-            found.position,
-            found.sentence,
-            None if found.against is None else answers[found.against],
-        )
-        for found in surprises(posterior)
-        if found.noteworthy
-    )
+    # Of each choice of the model: which answer it belongs to, and the positions of its options in that answer.
+    of_choice = [(number, among) for number, act in enumerate(answers) for among in act.shown_in_choices]
+    numbers = [number for number, _ in of_choice]
+    found: dict[int, Surprise] = {}
+    for each in surprises(posterior, answers=numbers):
+        number, among = of_choice[each.choice]
+        against = None if each.against is None else numbers[each.against]
+        if each.noteworthy and number not in found:
+            found[number] = Surprise(
+                answers[number],
+                each.probability,
+                tuple(among[at] for at in each.expected),
+                among[each.position],
+                each.sentence,
+                None if against in (None, number) else answers[against],
+            )
+    return tuple(found.values())
 
 
 def _shown(past: tuple[Answer, ...], questions: tuple[Question, ...]) -> list[list[Option]]:

@@ -3,6 +3,7 @@
 .. code-block:: toml
 
     constraints = ["temperature + 2*minutes <= 280"]
+    objectives = ["minimise energy = 0.1*temperature*minutes"]
 
     [study]
     name = "bread"
@@ -35,7 +36,7 @@ import re
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
-from typing import Any, Required
+from typing import Any, Literal, Required
 
 import tomli_w
 from pydantic import ConfigDict, TypeAdapter
@@ -57,6 +58,9 @@ class StudySection(TypedDict, total=False):
     query_size: int
     new_per_query: int
     least_difference: float
+    answer: Literal["subset", "best", "best-worst", "ranking", "pair"]
+    likelihood: Literal["choice", "pseudo_rational", "batch_preference", "noticeable_difference"]
+    latent_dim: int | Literal["auto"]
 
 
 class CatalogueSection(TypedDict, total=False):
@@ -79,9 +83,10 @@ class ShowSection(TypedDict, total=False):
 
 
 class StudyDocument(TypedDict, total=False):
-    """A choicebo study: parameters with constraints, or a catalogue, and how to ask about them."""
+    """A choicebo study: parameters with constraints, or a catalogue, what is known of them, and how to ask about them."""
 
     constraints: list[str]
+    objectives: list[str]
     study: Required[StudySection]
     parameter: list[dict[str, Any]]
     fixed: dict[str, Value]
@@ -90,7 +95,10 @@ class StudyDocument(TypedDict, total=False):
     show: ShowSection
 
 
+_AT_THE_TOP = ("constraints", "objectives")
 _SETTINGS = ("query_size", "new_per_query", "least_difference")
+_UNUSUAL = {"answer": "subset", "likelihood": "choice", "latent_dim": "auto"}
+"""Settings that a study file has where they are not these."""
 _SECTIONS = {"study": StudySection, "catalogue": CatalogueSection, "show": ShowSection}
 for _section in (StudyDocument, *_SECTIONS.values()):
     _section.__pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[attr-defined]
@@ -108,16 +116,17 @@ def read(path: str | Path) -> StudyDefinition:
 def loads(text: str, folder: str | Path = ".") -> StudyDefinition:
     """The study in a TOML text; other files that it names are found in ``folder``.
 
-    >>> loads('''
-    ... [study]
-    ... name = "bread"
-    ... [[parameter]]
-    ... kind = "integer"
-    ... name = "minutes"
-    ... low = 5
-    ... high = 40
-    ... ''').space
-    Space(minutes)
+    Examples:
+        >>> loads('''
+        ... [study]
+        ... name = "bread"
+        ... [[parameter]]
+        ... kind = "integer"
+        ... name = "minutes"
+        ... low = 5
+        ... high = 40
+        ... ''').space
+        Space(minutes)
     """
     try:
         document = tomllib.loads(text)
@@ -135,7 +144,7 @@ def loads(text: str, folder: str | Path = ".") -> StudyDefinition:
             "space": _space(document, Path(folder)),
             "show": _show(document.get("show", {}), Path(folder)),
             "baseline": document.get("baseline"),
-            "settings": {name: asked[name] for name in _SETTINGS if name in asked},
+            "settings": {name: asked[name] for name in (*_SETTINGS, *_UNUSUAL) if name in asked},
             "folder": Path(folder).absolute(),
         }
     )
@@ -144,26 +153,28 @@ def loads(text: str, folder: str | Path = ".") -> StudyDefinition:
 def dumps(study: StudyDefinition) -> str:
     """The study as readable TOML, which ``loads`` reads back.
 
-    >>> from choicebo.space import Integer, Space
-    >>> space = Space([Integer("minutes", 5, 40)], constraints=["minutes <= 35"])
-    >>> print(dumps(StudyDefinition.of({"name": "bread", "space": space})), end="")
-    constraints = [
-        "minutes <= 35",
-    ]
-    parameter = [
-        { kind = "integer", name = "minutes", low = 5, high = 40 },
-    ]
-    <BLANKLINE>
-    [study]
-    name = "bread"
-    question = "Which of these would you keep?"
-    query_size = 5
-    new_per_query = 2
-    least_difference = 0.02
+    Examples:
+        >>> from choicebo.space import Integer, Space
+        >>> space = Space([Integer("minutes", 5, 40)], constraints=["minutes <= 35"])
+        >>> print(dumps(StudyDefinition.of({"name": "bread", "space": space})), end="")
+        constraints = [
+            "minutes <= 35",
+        ]
+        parameter = [
+            { kind = "integer", name = "minutes", low = 5, high = 40 },
+        ]
+        <BLANKLINE>
+        [study]
+        name = "bread"
+        question = "Which of these would you keep?"
+        query_size = 5
+        new_per_query = 2
+        least_difference = 0.02
     """
     space = study.space
     # A study of an earlier version may lack a setting.
     settings = {name: study.settings[name] for name in _SETTINGS if name in study.settings}
+    settings |= {name: found for name, usual in _UNUSUAL.items() if (found := study.settings.get(name, usual)) != usual}
     document: dict[str, Any] = {"study": {"name": study.name, "question": study.question, **settings}}
     if isinstance(space, Catalogue):
         record = space.to_dict()
@@ -177,6 +188,8 @@ def dumps(study: StudyDefinition) -> str:
         if space.fixed:
             document["fixed"] = {held.name: held.value for held in space.fixed}
         known = [parameter.name for parameter in space.parameters]
+    if space.objectives:
+        document["objectives"] = [objective.text for objective in space.objectives]
     if study.baseline is not None:
         document["baseline"] = {name: study.baseline[name] for name in known}
     if study.show.kind != "bars":
@@ -188,8 +201,9 @@ def dumps(study: StudyDefinition) -> str:
 def json_schema() -> dict[str, Any]:
     """The JSON schema of a study file, for editors that complete and check TOML.
 
-    >>> sorted(json_schema()["required"])
-    ['study']
+    Examples:
+        >>> sorted(json_schema()["required"])
+        ['study']
     """
     schema = TypeAdapter(StudyDocument).json_schema()
     kinds = [_parameter_schema(kind) for kind in KINDS.values()]
@@ -237,14 +251,15 @@ def _check_keys(where: str, given: object, known: Iterable[str]) -> None:
     if not isinstance(given, dict):
         raise SpaceError(f"{where} is {given!r}: give a section with a line for each of {', '.join(known)}.")
     for key in given:
-        if key == "constraints" and key not in known:
-            raise SpaceError(f"{where} has the key 'constraints': move it to the top, above the first [section].")
+        if key in _AT_THE_TOP and key not in known:
+            raise SpaceError(f"{where} has the key {key!r}: move it to the top, above the first [section].")
         if key not in known:
             raise SpaceError(f"{where} has the unknown key {key!r}. {suggestion(key, known)}")
 
 
 def _space(document: dict[str, Any], folder: Path) -> Catalogue | dict[str, Any]:
     """A catalogue, or the record of a space."""
+    objectives = document.get("objectives", [])
     table = document.get("catalogue")
     if table is None:
         if not document.get("parameter"):
@@ -252,20 +267,21 @@ def _space(document: dict[str, Any], folder: Path) -> Catalogue | dict[str, Any]
         if isinstance(document["parameter"], dict):
             raise SpaceError("The study file has [parameter]: write [[parameter]] above each one, in double brackets.")
         for entry in document["parameter"]:
-            if isinstance(entry, dict) and "constraints" in entry:
-                _check_keys("A [[parameter]]", entry, entry.keys() - {"constraints"})
+            if isinstance(entry, dict):
+                _check_keys("A [[parameter]]", entry, entry.keys() - set(_AT_THE_TOP))
         rules, fixed = document.get("constraints", []), document.get("fixed", {})
         parameters = document["parameter"]
         if isinstance(parameters, list):
             parameters = [_with_step(entry) for entry in parameters]
-        record = {"parameters": parameters, "constraints": rules, "fixed": fixed}
+        record = {"parameters": parameters, "constraints": rules, "fixed": fixed, "objectives": objectives}
         return {"version": VERSION, "kind": "space", **record}
     if document.keys() & {"parameter", "constraints", "fixed"}:
         raise SpaceError("The study file has a [catalogue]: leave out [[parameter]], constraints and [fixed].")
     if ("file" in table) == ("rows" in table):
         raise SpaceError("[catalogue] needs either a file or [[catalogue.rows]]: give one of the two.")
     rows = table["rows"] if "rows" in table else _inside(folder, table["file"], "The catalogue")
-    return Catalogue(rows, **{name: value for name, value in table.items() if name not in ("file", "rows")})
+    columns = {name: value for name, value in table.items() if name not in ("file", "rows")}
+    return Catalogue(rows, **columns, objectives=objectives)
 
 
 def _show(section: dict[str, Any], folder: Path) -> dict[str, Any]:

@@ -133,6 +133,8 @@ class LogRow(Base):
     target: Mapped[int | None] = mapped_column(sa.Integer)
     kept: Mapped[list[int] | None] = mapped_column(sa.JSON(none_as_null=True))
     seconds: Mapped[float | None] = mapped_column(sa.Float)
+    marks: Mapped[dict[str, Any] | None] = mapped_column(sa.JSON(none_as_null=True))
+    """What an answer says beyond what is kept, as :class:`choicebo.choices.marks.Marks` writes it."""
 
 
 class QuestionRow(Base):

@@ -151,7 +151,7 @@ def added(read: ReadChoices) -> Iterator[Added]:
     for choice in read.choices:
         kept = set(choice.kept)
         positions = tuple([place for place, option in enumerate(choice.shown) if option in kept])
-        yield [read.options[option] for option in choice.shown], positions
+        yield Added([read.options[option] for option in choice.shown], positions)
 
 
 def csv_table(study: Study, table: str, rater: str | None = None) -> str:
@@ -165,7 +165,7 @@ def csv_table(study: Study, table: str, rater: str | None = None) -> str:
         ]
         return _csv(["option", *names, "shown", "kept"], rows)
     if table == "answers":
-        head = ["id", "question", "kind", "state", "rater", "at", "seconds", "place", "kept", *names]
+        head = ["id", "question", "kind", "state", "rater", "at", "seconds", "place", "kept", "said", *names]
         rows = [
             [
                 *(
@@ -177,7 +177,7 @@ def csv_table(study: Study, table: str, rater: str | None = None) -> str:
                     past.at and past.at.isoformat(),
                     past.seconds,
                 ),
-                *(place, int(place in past.kept), *_cells(option, names)),
+                *(place, int(place in past.kept), past.marks and past.marks.of(place), *_cells(option, names)),
             ]
             for past in study.history()
             for place, option in enumerate(past.options)

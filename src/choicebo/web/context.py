@@ -21,6 +21,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from choicebo.errors import InvalidInputError
 from choicebo.formatting import counted, moment, percent, plural, without_password
+from choicebo.presentation.answering import said_of, words
 from choicebo.serving.metrics import Metrics
 from choicebo.study import OWNER, Answer, Study, StudyError, StudyNotFoundError
 from choicebo.web.access import Access, OwnerOnlyError, Visitor
@@ -52,7 +53,7 @@ class Seat:
         """Whose answers the visitor may see: a rater their own, the owner everybody's, which is None."""
         return None if self.visitor.is_owner else self.rater
 
-    def tell(self, number: int, kept: Sequence[int], **how: Any) -> Answer:
+    def tell(self, number: int, kept: Sequence[int] | None = None, **how: Any) -> Answer:
         """Store the visitor's answer."""
         told = self._own(number, lambda: self.study.tell(number, kept, rater=self.rater, **how))
         if not told.repeated:
@@ -124,14 +125,17 @@ def result_seat(request: Request, name: str) -> Seat:
 
 def sees_result(request: Request, seat: Seat) -> bool:
     """Whether a visitor may see the result: the owner; and raters if it is theirs alone or the server shares it."""
-    return seat.visitor.is_owner or seat.study.raters_mode == "separate" or server_of(request).settings.share_result
+    return seat.visitor.is_owner or seat.study.raters_mode != "together" or server_of(request).settings.share_result
 
 
 def whose(seat: Seat, asked: str = "") -> str | None:
     """Whose answers a visitor's result is learned from; None: everybody's. The owner may ask for that of a rater."""
-    if seat.study.raters_mode != "separate":
+    mode = seat.study.raters_mode
+    if mode == "together":
         return None
-    return (asked or OWNER) if seat.visitor.is_owner else seat.rater
+    if not seat.visitor.is_owner:
+        return seat.rater
+    return asked or (OWNER if mode == "separate" else None)
 
 
 def owner(request: Request) -> None:
@@ -227,7 +231,7 @@ def _templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(static=static_address, path=study_path, address=at)
+    environment.globals.update(static=static_address, path=study_path, address=at, said=words, said_of=said_of)
     environment.filters.update(
         explained=explained,
         without_password=without_password,

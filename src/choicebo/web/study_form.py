@@ -41,13 +41,41 @@ ENGINES = (
     ("vi", "variational, the quickest"),
     ("laplace", "Laplace approximation"),
 )
+WAYS = (
+    ("subset", "keep all that no other one beats"),
+    ("best", "choose the best one"),
+    ("best-worst", "choose the best and the worst"),
+    ("ranking", "put them in order"),
+    ("pair", "choose between two"),
+)
+LIKELIHOODS = (
+    ("choice", "kept unless another one is better in everything"),
+    ("pseudo_rational", "kept if it is the best in something"),
+    ("batch_preference", "one winner, one objective"),
+    ("noticeable_difference", "one objective, small differences not noticed"),
+)
 LONGEST_TEMPLATE = 64_000
 COLUMNS = ("kind", "name", "low", "high", "unit", "step", "scale", "values", "today")
 _BEGUN = ("name", "low", "high", "values")
 _MOST_PARAMETERS = 40
-SETTINGS = ("query_size", "new_per_query", "latent_dim", "acquisition", "engine", "raters", "seed")
-_TEXTS = ("acquisition", "engine", "raters")
-_MENTIONED = {**{name: name for name in SETTINGS}, "name of the study": "name", "The question": "question"}
+SETTINGS = (
+    "answer",
+    "query_size",
+    "new_per_query",
+    "latent_dim",
+    "likelihood",
+    "acquisition",
+    "engine",
+    "raters",
+    "seed",
+)
+_TEXTS = ("answer", "likelihood", "acquisition", "engine", "raters")
+_MENTIONED = {
+    **{name: name for name in SETTINGS if name != "answer"},
+    "name of the study": "name",
+    "The question": "question",
+    "answer is": "answer",
+}
 """The field that an error of the library is about, by the words in it."""
 
 
@@ -59,6 +87,7 @@ class StudyForm:
     question: str = QUESTION
     rows: tuple[dict[str, str], ...] = ()
     constraints: str = ""
+    objectives: str = ""
     template: str = ""
     settings: dict[str, str] = field(default_factory=dict)
 
@@ -82,7 +111,8 @@ class StudyForm:
         removed = re.fullmatch(r"remove-(\d{1,3})", act)
         if removed and int(removed[1]) < len(rows):
             del rows[int(removed[1])]
-        typed = {name: str(form.get(name, "")).strip() for name in ("name", "question", "constraints", "template")}
+        texts = ("name", "question", "constraints", "objectives", "template")
+        typed = {name: str(form.get(name, "")).strip() for name in texts}
         return cls(rows=tuple(rows), settings=typed_settings(form), **typed)
 
     @property
@@ -138,12 +168,16 @@ class StudyForm:
         return parameters, found
 
     def _space(self, parameters: list[Parameter]) -> Space:
-        rules = [line.strip() for line in self.constraints.splitlines() if line.strip()]
+        rules = lines(self.constraints)
         try:
-            return Space(parameters, rules)
+            space = Space(parameters, rules)
         except SpaceError as error:
             told = str(error).replace("Constraint", "Rule").replace("constraint", "rule")
             raise FieldError("constraints" if rules else "p-name-0", told) from None
+        try:
+            return Space(parameters, rules, objectives=lines(self.objectives)) if self.objectives else space
+        except SpaceError as error:
+            raise FieldError("objectives", str(error).replace("a constraint", "a rule")) from None
 
     def _definition(self, space: Space) -> StudyDefinition:
         if len(self.template) > LONGEST_TEMPLATE:
@@ -181,6 +215,11 @@ class StudyForm:
                 f"p-today-{first}", f"What you have today breaks the rule {broken[0]!r}: change one of them."
             )
         return found
+
+
+def lines(typed: str) -> list[str]:
+    """The lines of a field of several, without the empty ones."""
+    return [line.strip() for line in typed.splitlines() if line.strip()]
 
 
 def typed_settings(form: FormData) -> dict[str, str]:

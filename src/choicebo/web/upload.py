@@ -23,7 +23,11 @@ _BEGINNINGS = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"<svg", b"<?xml")
 
 
 def read_catalogue(
-    table: UploadFile, key: str | None = None, label: str | None = None, image: str | None = None
+    table: UploadFile,
+    key: str | None = None,
+    label: str | None = None,
+    image: str | None = None,
+    objectives: Sequence[str] = (),
 ) -> Catalogue:
     """The catalogue of an uploaded table; the image column is brought to the names of the uploaded files.
 
@@ -39,12 +43,17 @@ def read_catalogue(
         path.write_bytes(content)
         try:
             found = read_file(path)
-            catalogue = Catalogue.recognise(found, key or None, label, image)
+            catalogue = Catalogue.recognise(found, key or None, label, image, objectives)
             image = catalogue.image
             if image:
                 rows = [{**row, image: row[image] and base_name(str(row[image]))} for row in catalogue.rows]
                 catalogue = Catalogue(
-                    read_table(rows), catalogue.key, catalogue.label, catalogue.image, catalogue.features
+                    read_table(rows),
+                    catalogue.key,
+                    catalogue.label,
+                    catalogue.image,
+                    catalogue.features,
+                    objectives,
                 )
         except SpaceError as error:
             raise SpaceError(str(error).replace(repr(str(path)), repr(name))) from None

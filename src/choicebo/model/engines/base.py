@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from choicebo.errors import FitInterruptedError
 from choicebo.model.covariance import Hyperparameters, HyperPrior, Kernel
 from choicebo.model.evaluate import Likelihood
+from choicebo.model.known import Known
+from choicebo.model.likelihood import THRESHOLD
 
 Array = NDArray[np.float64]
 
@@ -32,6 +34,15 @@ class ModelSpec:
     correlated: bool = True
     inducing: int | str | None = "auto"
     """How the latent values of many options are represented; see :class:`~choicebo.model.gp.ChoiceGP`."""
+    known: Known | None = None
+    """Objectives that need not be learned, behind the ``latent_dim`` hidden ones."""
+    threshold: float = THRESHOLD
+    """Of a noticeable difference."""
+
+    @property
+    def known_count(self) -> int:
+        """How many objectives are known."""
+        return 0 if self.known is None else self.known.count
 
 
 def are_whole(*counts: object) -> bool:

@@ -70,9 +70,9 @@ def precision_at(likelihood: Likelihood, prior: Whitened, *points: Array) -> Sin
         return _precision_of_features(likelihood, prior, points)
     n_e, m = points[0].shape
     latent = prior.latent(np.stack(points, axis=-1).astype(np.float32))
-    curvature = likelihood.curvature(latent[..., 0])
+    curvature = likelihood.curvature(latent[..., 0], n_e)
     for number in range(1, len(points)):
-        curvature += likelihood.curvature(latent[..., number])
+        curvature += likelihood.curvature(latent[..., number], n_e)
     curved = (curvature / np.float32(len(points))).reshape(n_e, m, n_e, m)
     if n_e > 1:
         curved = np.einsum("ad,ambn->dmbn", prior.mixing, curved, optimize=True)
@@ -119,8 +119,9 @@ def curved_features(likelihood: Likelihood, prior: Whitened, point: Array) -> Si
 
 
 def curvature_of_parts(likelihood: Likelihood, mixing: Singles, latent: Singles) -> list[list[Any]]:
-    """Negative Hessian of the log-likelihood by the parts at ``latent: (n_e, m)``: a sparse matrix for each two dimensions."""
-    blocks, n_e = likelihood.sparse_curvature(latent), len(latent)
+    """Negative Hessian of the log-likelihood by the parts at ``latent: (n_e + k, m)``: one sparse matrix for two dimensions."""
+    n_e = len(mixing)
+    blocks = likelihood.sparse_curvature(latent, n_e)
     pairs = [(a, b) for a in range(n_e) for b in range(n_e)]
     return [
         [

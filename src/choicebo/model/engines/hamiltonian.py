@@ -83,7 +83,7 @@ class Chains(NamedTuple):
     slope: Singles
     """(n_e, m, LANES)"""
     by_latent: Singles
-    """(n_e, m, LANES): the log-likelihood's slope by the latent values."""
+    """(n_e + k, m, LANES): the log-likelihood's slope by the latent values, those of known objectives last."""
 
 
 class Transition(NamedTuple):
@@ -143,7 +143,7 @@ def exchange(rng: np.random.Generator, target: Target, chains: Chains) -> Chains
         other = begin(target, v)
         return _moved(rng, chains, other, np.exp(np.minimum(other.height - chains.height, 0.0)))
     change = 0.5 * ((chains.v * chains.v).sum((0, 1), dtype=np.float64) - (v * v).sum((0, 1), dtype=np.float64))
-    by_latent = chains.by_latent[order]
+    by_latent = np.concatenate([chains.by_latent[order], chains.by_latent[n_e:]])
     proposed = Chains(v, chains.height + change, target.prior.pulled(by_latent) - v, by_latent)
     return _moved(rng, chains, proposed, np.exp(np.minimum(change, 0.0)))
 
@@ -388,8 +388,10 @@ class Sampler:
         first, second = margin_pairs(prior.options)
         rows = prior.rows(first) - prior.rows(second)
         parts = rows @ v.reshape(n_e, m, -1)
-        difference = (prior.mixing @ parts.reshape(n_e, -1)).reshape(n_e, len(first), LANES, -1)
-        return np.concatenate([np.stack(self._heights, axis=1)[None], difference.min(0)]).astype(np.float64)
+        difference = (prior.mixing @ parts.reshape(n_e, -1)).reshape(n_e, len(first), LANES, -1).min(0)
+        for known in prior.known_latent:
+            difference = np.minimum(difference, (known[first] - known[second])[:, None, None])
+        return np.concatenate([np.stack(self._heights, axis=1)[None], difference]).astype(np.float64)
 
     def chains_first(self) -> Array:
         """The draws as (LANES, draws, n_e, m), thinned where there are more than the posterior holds."""

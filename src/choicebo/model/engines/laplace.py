@@ -85,22 +85,30 @@ class Packing(NamedTuple):
     dim: int
     correlated: bool
     people: bool = False
+    known: int = 0
+
+    @classmethod
+    def of(cls, spec: ModelSpec, likelihood: Likelihood) -> Packing:
+        """For one data set."""
+        people = likelihood.people is not None
+        return cls(spec.latent_dim, likelihood.X.shape[1], spec.correlated, people, spec.known_count)
 
     def vector(self, hyper: Hyperparameters) -> Array:
         """The free parameters."""
         parts = [hyper.log_lengthscale.ravel(), hyper.log_scale]
         if self.correlated:
             parts.append(hyper.coupling[np.tril_indices(self.n_e, -1)])
-        return np.concatenate([*parts, hyper.personal])
+        return np.concatenate([*parts, hyper.personal, hyper.known])
 
     def hyper(self, vector: Array) -> Hyperparameters:
         """The hyperparameters of a vector."""
-        split, end = self.n_e * self.dim, len(vector) - (self.n_e if self.people else 0)
+        split, end = self.n_e * self.dim, len(vector) - self.known
+        shares = end - (self.n_e if self.people else 0)
         coupling = np.zeros((self.n_e, self.n_e))
         if self.correlated:
-            coupling[np.tril_indices(self.n_e, -1)] = vector[split + self.n_e : end]
+            coupling[np.tril_indices(self.n_e, -1)] = vector[split + self.n_e : shares]
         lengthscale, scale = vector[:split].reshape(self.n_e, self.dim), vector[split : split + self.n_e]
-        return Hyperparameters(lengthscale, scale, coupling, vector[end:])
+        return Hyperparameters(lengthscale, scale, coupling, vector[shares:end], vector[end:])
 
     def first_metric(self, spec: ModelSpec) -> Array:
         """The prior's variances, less what the choices will tell at the least."""
@@ -109,7 +117,8 @@ class Packing(NamedTuple):
         scale = np.full(self.n_e, 0.3 * prior.scale_spread**2)
         coupling = np.full((self.n_e, self.n_e), 0.25 / max(prior.independence, 0.1))
         personal = np.full(self.n_e if self.people else 0, 0.3)
-        return np.diag(self.vector(Hyperparameters(lengthscale, scale, coupling, personal)))
+        known = np.full(self.known, 0.1 * prior.known_spread**2)
+        return np.diag(self.vector(Hyperparameters(lengthscale, scale, coupling, personal, known)))
 
 
 def hyper_slope(likelihood: Likelihood, prior: Whitened, mode: Mode) -> Hyperparameters:
@@ -130,7 +139,7 @@ def hyper_slope(likelihood: Likelihood, prior: Whitened, mode: Mode) -> Hyperpar
     rest = slopes - mean + mode.factor @ (mode.factor.T @ away) - away
     outer = mean @ mode.v.reshape(1, -1).astype(np.float32) + covariance_of(mode.factor) + rest @ away.T / LANES
     outer[np.diag_indices(n_e * m)] -= 1.0
-    return prior.by_hyper(outer.reshape(n_e, m, n_e, m))
+    return prior.by_hyper(outer.reshape(n_e, m, n_e, m))._replace(known=prior.by_known(gradient))
 
 
 def _slope_of_features(
@@ -145,7 +154,7 @@ def _slope_of_features(
     outer = (
         mean @ mode.v.reshape(1, -1).astype(np.float32) - curved @ covariance_of(mode.factor) + rest @ away.T / LANES
     )
-    return prior.by_hyper(outer.reshape(n_e, -1, n_e, r))
+    return prior.by_hyper(outer.reshape(n_e, -1, n_e, r))._replace(known=prior.by_known(gradient))
 
 
 def _slope_of_people(
@@ -158,7 +167,8 @@ def _slope_of_people(
     mean = slopes.mean(2, keepdims=True)
     rest = slopes - mean + prior.curved(blocks, away)
     outer = prior.outer(mean, mode.v[..., None].astype(np.float32)) + prior.outer(rest, away) / LANES
-    return prior.by_hyper(outer + prior.curved_outer(blocks, covariance_of(mode.factor)) / -1.0)
+    by_hidden = prior.by_hyper(outer + prior.curved_outer(blocks, covariance_of(mode.factor)) / -1.0)
+    return by_hidden._replace(known=prior.by_known(gradient))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -173,7 +183,7 @@ class Ascender:
     @classmethod
     def of(cls, spec: ModelSpec, likelihood: Likelihood) -> Ascender:
         """For one data set."""
-        packing = Packing(spec.latent_dim, likelihood.X.shape[1], spec.correlated, likelihood.people is not None)
+        packing = Packing.of(spec, likelihood)
         return cls(spec, likelihood, Whitener.of(spec, likelihood), packing)
 
     def mode(self, hyper: Hyperparameters, v: Array) -> Mode:

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
+from scipy.sparse import csr_array
 
 from choicebo.model import covariance
 from choicebo.model.covariance import Hyperparameters, personal_share
@@ -124,13 +125,13 @@ class PeopleWhitened(Whitened):
         shared, personal = self._components(v)
         return shared + personal
 
-    def latent(self, v: Singles) -> Singles:
-        """Latent values (n_e, m, lanes) of whitened ones, (n_e, size, lanes)."""
+    def hidden(self, v: Singles) -> Singles:
+        """The latent values (n_e, m, lanes) that are not known, of whitened ones, (n_e, size, lanes)."""
         return self._mixed(self.mixing, self.parts(v))
 
     def pulled(self, gradient: Singles) -> Singles:
-        """The derivative by the whitened values, (n_e, size, lanes), from that by the latent ones, (n_e, m, lanes)."""
-        by_parts = self._mixed(self.mixing.T, gradient)
+        """The derivative by the whitened values, (n_e, size, lanes), from that by the latent ones, (n_e + k, m, lanes)."""
+        by_parts = self.outer_side(gradient, gradient)
         s, p = self._shared, self.people.personal
         by_shared, by_personal = (root[:, None, None] for root in self._roots)
         result = np.empty((len(by_parts), self.size, by_parts.shape[2]), dtype=np.float32)
@@ -178,7 +179,7 @@ class PeopleWhitened(Whitened):
 
     def outer_side(self, gradient: Singles, pulled: Singles) -> Singles:
         """The derivative by the parts at all rows."""
-        return self._mixed(self.mixing.T, gradient)
+        return self._mixed(self.mixing.T, gradient[: len(self.mixing)])
 
     def outer(self, side: Singles, v: Singles) -> Contracted:
         """What :meth:`by_hyper` needs of ``side v^T``, of :meth:`outer_side` and whitened values, summed over the lanes."""
@@ -272,7 +273,10 @@ class PeopleWhitened(Whitened):
 
     def _by_option(self, rows: Singles) -> Array:
         """Sums (n_e, options, inducing) over the rows of each of the different options."""
-        result = np.zeros((len(rows), self.features.phi.shape[1], rows.shape[2]))
-        for d, each in enumerate(rows):
-            np.add.at(result[d], self.option_of_row, each)
-        return result
+        return np.stack([self._summing @ each for each in rows]).astype(np.float64)
+
+    @functools.cached_property
+    def _summing(self) -> Any:
+        """(options, m), sparse: sums over the rows of each option."""
+        ones, rows = np.ones(self.options, dtype=np.float32), np.arange(self.options)
+        return csr_array((ones, (self.option_of_row, rows)), shape=(self.features.phi.shape[1], self.options))

@@ -42,7 +42,7 @@ def refined(
 ) -> Learned:
     """The learned hyperparameters after some steps by draws, and the mode that they give; the evidence is as it was."""
     whitener = Whitener.of(spec, likelihood)
-    packing = Packing(spec.latent_dim, likelihood.X.shape[1], spec.correlated, likelihood.people is not None)
+    packing = Packing.of(spec, likelihood)
     metric = np.diag(packing.first_metric(spec))
     target = Target.of(likelihood, whitener.at(learned.hyper), learned.basins[0].centre[None])
     centre = learned.basins[0].centre
@@ -72,9 +72,11 @@ def average_slope(sampler: Sampler, packing: Packing, transitions: int) -> Array
     """The slope of the log-evidence by the hyperparameters: that of the log-likelihood, averaged over some transitions."""
     total: Any = None
     prior = sampler.target.prior
+    by_known = np.zeros(packing.known)
     for _ in range(transitions):
         chains = sampler.advance()
         side = prior.outer_side(chains.by_latent, prior.pulled(chains.by_latent))
         outer = prior.outer(side, chains.v) / (LANES * transitions)
         total = outer if total is None else total + outer
-    return packing.vector(prior.by_hyper(total))
+        by_known += prior.by_known(chains.by_latent) / transitions
+    return packing.vector(prior.by_hyper(total)._replace(known=by_known))

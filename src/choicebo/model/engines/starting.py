@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from choicebo.model.covariance import Hyperparameters
 from choicebo.model.engines.base import ModelSpec, Reporter
-from choicebo.model.engines.whitening import Whitened, Whitener
+from choicebo.model.engines.whitening import Whitened, Whitener, with_known
 from choicebo.model.evaluate import Likelihood
 from choicebo.model.native import LANES
 
@@ -75,20 +75,21 @@ def starting_points(
     n_e, m, dim = spec.latent_dim, likelihood.coordinates, likelihood.X.shape[1]
     shared = dataclasses.replace(spec, latent_dim=1, correlated=False)
     whitener = Whitener.of(shared, likelihood)
-    hyper = spec.prior.centre(dim, 1, likelihood.people is not None)
+    hyper = spec.prior.centre(dim, 1, spec.known_count, likelihood.people is not None)
     hyper = hyper._replace(log_lengthscale=hyper.log_lengthscale + np.log(_SHORTENED), personal=hyper.personal + _ALIKE)
     mean: Singles = (_SPREAD * rng.standard_normal((n_e, m, starts))).astype(np.float32)
     log_sd: Singles = np.full_like(mean, -0.5)
     by_mean, by_sd, by_hyper = Adam(), Adam(), Adam(0.8, 0.95)
     for number in range(_ROUNDS):
         prior = whitener.at(hyper)
-        total, bound = None, np.zeros(starts)
+        total, bound, by_known = None, np.zeros(starts), np.zeros(spec.known_count)
         for _ in range(_STEPS):
             half = rng.standard_normal((n_e, m, starts, _DRAWS // 2), dtype=np.float32)
             noise = np.concatenate([half, -half], axis=3)
             sd = np.exp(log_sd)
             v = (mean[..., None] + sd[..., None] * noise).reshape(n_e, m, -1)
-            values, slopes, outer = _evaluate(likelihood, prior, v)
+            values, slopes, outer, of_known = _evaluate(likelihood, prior, v)
+            by_known += of_known / _STEPS
             outer = outer / (_STEPS * starts * _DRAWS)
             total = outer if total is None else total + outer
             slopes = slopes.reshape(noise.shape)
@@ -101,35 +102,43 @@ def starting_points(
         # All latent dimensions share one set of hyperparameters, hence its prior counts as often.
         density = spec.prior.gradient(hyper)
         uphill = [by + n_e * of_prior for by, of_prior in zip(slope[:2], density[:2], strict=True)]
+        uphill.append(by_known + density.known)
         move = _HYPER_RATE * by_hyper.step(np.concatenate([part.ravel() for part in uphill]))
-        hyper = hyper._replace(log_lengthscale=hyper.log_lengthscale + move[:-1], log_scale=hyper.log_scale + move[-1:])
+        hyper = hyper._replace(
+            log_lengthscale=hyper.log_lengthscale + move[:dim],
+            log_scale=hyper.log_scale + move[dim : dim + 1],
+            known=hyper.known + move[dim + 1 :],
+        )
         report("looking for where to begin", (number + 1) / _ROUNDS)
     order = np.argsort(-np.nan_to_num(bound, nan=-np.inf), kind="stable")
-    alike = Hyperparameters(
-        np.repeat(hyper.log_lengthscale, n_e, axis=0),
-        np.repeat(hyper.log_scale, n_e),
-        np.zeros((n_e, n_e)),
-        np.repeat(hyper.personal, n_e),
+    alike = hyper._replace(
+        log_lengthscale=np.repeat(hyper.log_lengthscale, n_e, axis=0),
+        log_scale=np.repeat(hyper.log_scale, n_e),
+        coupling=np.zeros((n_e, n_e)),
+        personal=np.repeat(hyper.personal, n_e),
     )
     mean_end, log_sd_end = (np.moveaxis(part, 2, 0)[order].astype(np.float64) for part in (mean, log_sd))
     return Starts(alike, mean_end, log_sd_end, bound[order] / _STEPS)
 
 
-def _evaluate(likelihood: Likelihood, prior: Whitened, v: Singles) -> tuple[Array, Singles, Any]:
-    """Log-likelihood (lanes,), its slope by ``v: (n_e, size, lanes)``, and what hyperparameters learn from.
+def _evaluate(likelihood: Likelihood, prior: Whitened, v: Singles) -> tuple[Array, Singles, Any, Array]:
+    """Log-likelihood (lanes,), its slope by ``v: (n_e, size, lanes)``, what hyperparameters learn from, and the slope by the
+    scales of known objectives.
 
     The prior is that of one latent dimension, which all of them share: each is as many further lanes to it.
     """
     n_e, size, lanes = v.shape
     as_one = v.transpose(1, 0, 2).reshape(1, size, n_e * lanes)
-    found = prior.latent(as_one).reshape(-1, n_e, lanes).transpose(1, 0, 2)
-    latent = np.zeros((n_e, found.shape[1], -(-lanes // LANES) * LANES), dtype=np.float32)
-    latent[..., :lanes] = found
+    found = prior.hidden(as_one).reshape(-1, n_e, lanes).transpose(1, 0, 2)
+    hidden = np.zeros((n_e, found.shape[1], -(-lanes // LANES) * LANES), dtype=np.float32)
+    hidden[..., :lanes] = found
+    latent = with_known(hidden, prior.known_latent)
     values, slopes = np.empty(latent.shape[2]), np.empty_like(latent)
     for at in range(0, latent.shape[2], LANES):
         block = slice(at, at + LANES)
         values[block], slopes[..., block] = likelihood.value_and_gradient(np.ascontiguousarray(latent[..., block]))
-    gradient = slopes[..., :lanes].transpose(1, 0, 2).reshape(1, -1, n_e * lanes)
+    gradient = slopes[:n_e, :, :lanes].transpose(1, 0, 2).reshape(1, -1, n_e * lanes)
     pulled = prior.pulled(gradient)
     outer = prior.outer(prior.outer_side(gradient, pulled), as_one)
-    return values[:lanes], pulled.reshape(size, n_e, lanes).transpose(1, 0, 2), outer
+    by_known = prior.by_known(slopes[..., :lanes])
+    return values[:lanes], pulled.reshape(size, n_e, lanes).transpose(1, 0, 2), outer, by_known

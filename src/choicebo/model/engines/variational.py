@@ -106,6 +106,7 @@ class _Course:
         engine, spec = self._engine, self._whitener.spec
         prior = self._prior or self._whitener.at(self.hyper)
         outer, bounds = None, []
+        by_known = np.zeros_like(self.hyper.known)
         for _ in range(engine.steps_per_round):
             half = rng.standard_normal((*self.q.mean.shape, LANES // 2), dtype=np.float32)
             noise = np.concatenate([half, -half], axis=2)
@@ -114,6 +115,7 @@ class _Course:
             bounds.append(float(values.mean()) - self.q.divergence)
             slope = prior.pulled(gradient) / np.float32(LANES)
             if self._prior is None:
+                by_known += prior.by_known(gradient) / engine.steps_per_round
                 side = prior.outer_side(gradient, slope * np.float32(LANES))
                 part = prior.outer(side, v) / (LANES * engine.steps_per_round)
                 outer = part if outer is None else outer + part
@@ -121,7 +123,7 @@ class _Course:
         self.trace.append(float(np.mean(bounds)) + spec.prior.log_density(self.hyper))
         if self._prior is not None:
             return
-        by_choices = prior.by_hyper(outer)
+        by_choices = prior.by_hyper(outer)._replace(known=by_known)
         uphill = [a + b for a, b in zip(by_choices, spec.prior.gradient(self.hyper), strict=True)]
         moves = [adam.step(part) for adam, part in zip(self._hyper_adams, uphill, strict=True)]
         rate = pace * engine.hyper_learning_rate

@@ -2,7 +2,7 @@
 
 ``f = mixing @ parts`` with ``parts_d = factors[d] @ v_d``. Lanes (chains, draws, starting points) are the last axis of ``v``.
 
-The factors are square (:class:`Whitened`), or, of many options, features (:class:`FeatureWhitened`): conditional means given the
+The factors are square (`Whitened`), or, of many options, features (`FeatureWhitened`): conditional means given the
 values at some inducing options. Engines need not know which.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -37,8 +38,10 @@ class Whitened:
     spec: ModelSpec
     hyper: Hyperparameters
     squared: Array
-    """The options' :func:`~choicebo.model.covariance.squared_differences`."""
+    """The options' `squared_differences`."""
     found: Factors
+    known: Singles
+    """(k, m): standardised values of the known objectives."""
 
     @functools.cached_property
     def factors(self) -> Singles:
@@ -69,16 +72,25 @@ class Whitened:
     def _mixing(self) -> Array:
         return covariance.mixing(self.hyper)
 
+    @functools.cached_property
+    def known_latent(self) -> Singles:
+        """(k, m): latent values of the known objectives."""
+        return (np.exp(self.hyper.known)[:, None] * self.known).astype(np.float32)
+
     def latent(self, v: Singles) -> Singles:
-        """Latent values (n_e, m, lanes) of whitened ones, (n_e, size, lanes)."""
+        """Latent values (n_e + k, m, lanes) of whitened ones, (n_e, size, lanes); those of known objectives are the last."""
+        return with_known(self.hidden(v), self.known_latent)
+
+    def hidden(self, v: Singles) -> Singles:
+        """The latent values (n_e, m, lanes) that are not known."""
         return self._mixed(self.mixing, self.factors @ v)
 
     def told(self, v: Singles) -> Singles:
         """What says as much as the whitened values ``v: (n_e, size, lanes)`` and means the same at other hyperparameters.
 
-        Here, the latent values.
+        Here, the hidden latent values.
         """
-        return self.latent(v)
+        return self.hidden(v)
 
     def whitened(self, told: Singles) -> Array:
         """Whitened values of what :meth:`told` gives, (n_e, size) or (n_e, size, lanes)."""
@@ -91,13 +103,18 @@ class Whitened:
         )
 
     def pulled(self, gradient: Singles) -> Singles:
-        """The derivative by the whitened values, (n_e, size, lanes), from that by the latent ones, (n_e, m, lanes)."""
-        return np.swapaxes(self.factors, 1, 2) @ self._mixed(self.mixing.T, gradient)
+        """The derivative by the whitened values, (n_e, size, lanes), from that by the latent ones, (n_e + k, m, lanes)."""
+        return np.swapaxes(self.factors, 1, 2) @ self._mixed(self.mixing.T, gradient[: len(self.factors)])
+
+    def by_known(self, gradient: Singles) -> Array:
+        """The derivative by the scales of the known objectives, (k,), from that by the latent values, averaged over lanes."""
+        by_values = gradient[len(gradient) - len(self.known) :].mean(2, dtype=np.float64)
+        return np.asarray((by_values * self.known_latent).sum(1))
 
     def by_hyper(self, outer: Any) -> Hyperparameters:
-        """The derivative by the hyperparameters at fixed whitened values.
+        """The derivative by the hyperparameters at fixed whitened values, but for those of known objectives.
 
-        ``outer: (n_e, m, n_e, m)`` is the derivative by the whitened values (see :meth:`outer_side`) times these values,
+        ``outer: (n_e, m, n_e, m)`` is the derivative by the whitened values (see `outer_side`) times these values,
         ``(dp / dv) v^T``, averaged over whatever the result is to be averaged over.
         """
         spec, (n_e, m) = self.spec, outer.shape[:2]
@@ -119,7 +136,7 @@ class Whitened:
         return Hyperparameters(by_lengthscale, *covariance.mixing_gradient(self.hyper, by_mixing))
 
     def outer_side(self, gradient: Singles, pulled: Singles) -> Singles:
-        """The left side of what :meth:`by_hyper` takes, from the derivatives by the latent values and by the whitened ones."""
+        """The left side of what `by_hyper` takes, from the derivatives by the latent values and by the whitened ones."""
         return pulled
 
     def outer(self, side: Singles, v: Singles) -> Any:
@@ -133,7 +150,7 @@ class Whitened:
         return np.asarray(self.factors[:, at])
 
     def over(self, draws: Array, function: Callable[[Array], Array]) -> Array:
-        """``function`` of the latent values (lanes, n_e, m) of some of the ``draws: (draws, n_e, size)`` at a time."""
+        """``function`` of the latent values (lanes, n_e + k, m) of some of the ``draws: (draws, n_e, size)`` at a time."""
         if self.square:
             return function(np.moveaxis(self.latent(np.moveaxis(draws, 0, 2).astype(np.float32)), 2, 0))
         blocks = [draws[at : at + LANES] for at in range(0, len(draws), LANES)]
@@ -145,7 +162,7 @@ class Whitened:
 
     @staticmethod
     def _mixed(matrix: Singles, parts: Singles) -> Singles:
-        return (matrix @ parts.reshape(len(parts), -1)).reshape(parts.shape)
+        return (matrix @ parts.reshape(len(parts), math.prod(parts.shape[1:]))).reshape(parts.shape)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -185,7 +202,7 @@ class FeatureWhitened(Whitened):
 
     def outer_side(self, gradient: Singles, pulled: Singles) -> Singles:
         """The derivative by the parts at all options."""
-        return self._mixed(self.mixing.T, gradient)
+        return self._mixed(self.mixing.T, gradient[: len(self.factors)])
 
     def by_hyper(self, outer: Any) -> Hyperparameters:
         """As of square factors, where ``outer: (n_e, m, n_e, size)`` has the derivative by the parts in its place."""
@@ -224,6 +241,8 @@ class Whitener:
     """Of the options, or of the inducing ones where there are any."""
     X: Array | None = None
     inducing: NDArray[np.int64] | None = None
+    known: Singles = dataclasses.field(default_factory=lambda: np.zeros((0, 1)))
+    """(k, m): standardised values of the known objectives."""
     people: People | None = None
     option_of_row: NDArray[np.int64] | None = None
     """With people, which of the options each of their rows is."""
@@ -232,15 +251,16 @@ class Whitener:
     def of(cls, spec: ModelSpec, likelihood: Likelihood) -> Whitener:
         """For the options of ``likelihood``."""
         X, inducing = likelihood.X, likelihood.inducing
+        known = np.zeros((0, len(X))) if spec.known is None else spec.known(X).T
         if inducing is None:
-            return cls(spec, covariance.squared_differences(X))
+            return cls(spec, covariance.squared_differences(X), known=known)
         if likelihood.people is not None:
             X, option_of_row = np.unique(X, axis=0, return_inverse=True)
             option_of_row = option_of_row.reshape(-1)
             inducing = option_of_row[inducing]
             squared = covariance.squared_differences(X[inducing])
-            return cls(spec, squared, X, inducing, likelihood.people, option_of_row)
-        return cls(spec, covariance.squared_differences(X[inducing]), X, inducing)
+            return cls(spec, squared, X, inducing, known, likelihood.people, option_of_row)
+        return cls(spec, covariance.squared_differences(X[inducing]), X, inducing, known)
 
     def at(self, hyper: Hyperparameters) -> Whitened:
         """The prior at ``hyper``."""
@@ -250,12 +270,21 @@ class Whitener:
             features = FeatureFactors(
                 self.spec.kernel, self.spec.nugget, self.X, self.inducing, self.squared, hyper.log_lengthscale
             )
+            found = features.of_inducing
             if self.people is not None and self.option_of_row is not None:
                 from choicebo.model.engines.people import PeopleWhitened
 
                 return PeopleWhitened(
-                    self.spec, hyper, self.squared, features.of_inducing, features, self.option_of_row, self.people
+                    self.spec, hyper, self.squared, found, self.known, features, self.option_of_row, self.people
                 )
-            return FeatureWhitened(self.spec, hyper, self.squared, features.of_inducing, features, self.inducing)
+            return FeatureWhitened(self.spec, hyper, self.squared, found, self.known, features, self.inducing)
         found = covariance.factors(self.spec.kernel, self.spec.nugget, self.squared, hyper.log_lengthscale)
-        return Whitened(self.spec, hyper, self.squared, found)
+        return Whitened(self.spec, hyper, self.squared, found, self.known)
+
+
+def with_known(hidden: Singles, known: Singles) -> Singles:
+    """Hidden latent values (n_e, m, lanes), followed by those of known objectives, (k, m), the same in every lane."""
+    if len(known) == 0:
+        return hidden
+    lanes = hidden.shape[2]
+    return np.concatenate([hidden, np.broadcast_to(known[..., None], (*known.shape, lanes))], dtype=hidden.dtype)

@@ -5,14 +5,21 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from choicebo.choices.marks import Marks
 from choicebo.study.definition import QUESTION
 from choicebo.study.objective_names import LONGEST as LONGEST_NAME
 from choicebo.web.study_form import LONGEST_TEMPLATE
 
 Option = dict[str, Any]
-Positions = Annotated[list[Annotated[int, Field(ge=0, le=11)]], Field(max_length=12)]
+Position = Annotated[int, Field(ge=0, le=11)]
+Positions = Annotated[list[Position], Field(max_length=12)]
+Said = Annotated[
+    dict[str, Any] | None,
+    BeforeValidator(lambda marks: marks.to_dict() if isinstance(marks, Marks) else marks),
+    Field(default=None, description="`best`, `worst` or `ranking` as it was answered; null if `kept` says all."),
+]
 
 
 _STUDY: dict[str, Any] = {
@@ -67,6 +74,7 @@ class StudyDetail(_Out):
     created_at: datetime
     answers: int
     raters_mode: str
+    answer: str = Field(description="How questions are answered: subset, best, best-worst, ranking or pair.")
     space: dict[str, Any] = Field(description="As `Space.to_dict()` or `Catalogue.to_dict()` writes it.")
     settings: dict[str, Any]
     baseline: Option | None
@@ -92,8 +100,10 @@ class StudyIn(_In):
     question: str = Field(default=QUESTION, min_length=1, max_length=300)
     show: ShowIn = ShowIn()
     baseline: Option | None = None
-    raters: Literal["together", "separate"] = "together"
-    settings: dict[str, Any] = Field(default_factory=dict, description="Keyword arguments of `ChoiceOptimizer`.")
+    raters: Literal["together", "related", "separate"] = "together"
+    settings: dict[str, Any] = Field(
+        default_factory=dict, description='Keyword arguments of `ChoiceOptimizer`, such as `"answer": "ranking"`.'
+    )
 
 
 class EditIn(_In):
@@ -134,6 +144,7 @@ class QuestionOut(_Out):
     asked_at: datetime
     state: Literal["open", "answered", "skipped", "retracted"]
     kept: list[int] | None
+    marks: Said
 
 
 class Thinking(_Out):
@@ -142,12 +153,28 @@ class Thinking(_Out):
     thinking: Literal[True] = True
 
 
-class AnswerIn(_In):
-    """Which options were kept."""
+class SaidIn(_In):
+    """What was said of some options, in one of these ways."""
+
+    kept: Positions | None = Field(
+        default=None, description="Positions in `options`; none means that the baseline beats them all."
+    )
+    best: Position | None = Field(default=None, description="Instead, the position of the best one.")
+    worst: Position | None = Field(default=None, description="Beside `best`, the position of the worst one.")
+    ranking: Annotated[list[Position | Positions], Field(min_length=1, max_length=12)] | None = Field(
+        default=None, description="Instead, positions with the best first, all or the first few; a list is a tie."
+    )
+
+    def said(self) -> dict[str, Any]:
+        """The same as arguments of ``Study.tell``."""
+        return {name: getattr(self, name) for name in SaidIn.model_fields}
+
+
+class AnswerIn(SaidIn):
+    """An answer: which options were kept, which is the best, which the best and the worst, or an order."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"kept": [0, 2], "seconds": 6.5}]})
 
-    kept: Positions = Field(description="Positions in `options`; none means that the baseline beats them all.")
     seconds: Annotated[float, Field(ge=0, le=86400)] | None = None
     correction: bool = False
 
@@ -159,21 +186,21 @@ class AnswerOut(_Out):
     question: int | None
     kind: str
     kept: list[int]
+    marks: Said
     rater: str
     at: datetime
     seconds: float | None
     repeated: bool
 
 
-class AdditionIn(_In):
-    """A choice made elsewhere."""
+class AdditionIn(SaidIn):
+    """An answer given elsewhere."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"shown": [{"minutes": 12}, {"minutes": 30}], "kept": [1]}]}
     )
 
     shown: Annotated[list[Option | str | int], Field(min_length=2, max_length=12)]
-    kept: Positions
 
 
 class PastOut(_Out):
@@ -184,6 +211,7 @@ class PastOut(_Out):
     kind: str
     options: list[Option]
     kept: list[int]
+    marks: Said
     rater: str
     at: datetime
     seconds: float | None
@@ -228,6 +256,16 @@ class ParetoOut(_Out):
     probability: float
 
 
+class KnownOut(_Out):
+    """An objective that is known already, and how much it counts."""
+
+    name: str
+    minimise: bool
+    scale: float = Field(description="How much a standard deviation of it counts, in units of the noise of an answer.")
+    noticed: float = Field(description="The difference, in its own units, that counts as much as that noise.")
+    sentence: str
+
+
 class ResultOut(_Out):
     """What is known."""
 
@@ -235,6 +273,7 @@ class ResultOut(_Out):
     latent_dim: int | None
     pareto_set: list[ParetoOut]
     objectives: list[str] = Field(description="What drives each hidden objective, in a sentence.")
+    known: list[KnownOut] = Field(description="What is known already, and how much it counts.")
     advice: str | None
     stop: bool | None
     diagnostics: list[str]

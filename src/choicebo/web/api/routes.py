@@ -19,6 +19,7 @@ from choicebo.web.api.models import (
     AnswerOut,
     ClashOut,
     ErrorOut,
+    KnownOut,
     LearningOut,
     ObjectiveNameIn,
     ObjectiveNameOut,
@@ -132,8 +133,8 @@ async def question(request: Request, found: Sitting, wait: Wait = 0.0) -> Questi
 
 @router.post("/studies/{name}/questions/{number}/answer", summary="Answer")
 def answer(request: Request, found: Sitting, number: Number, given: AnswerIn) -> AnswerOut:
-    """Store which options were kept. The same again changes nothing; another answer is refused unless a correction."""
-    told = found.tell(number, given.kept, seconds=given.seconds, correction=given.correction)
+    """Store what was said. The same again changes nothing; another answer is refused unless a correction."""
+    told = found.tell(number, **given.said(), seconds=given.seconds, correction=given.correction)
     return AnswerOut.of(told)
 
 
@@ -160,7 +161,7 @@ def undo(
 @router.post("/studies/{name}/choices", summary="Add a choice made elsewhere", status_code=201)
 def add(found: Sitting, given: AdditionIn) -> AnswerOut:
     """Options are given as objects, or by key in a catalogue."""
-    return AnswerOut.of(found.study.add(given.shown, given.kept, rater=found.rater))
+    return AnswerOut.of(found.study.add(given.shown, **given.said(), rater=found.rater))
 
 
 @router.get("/studies/{name}/history", summary="Every answer")
@@ -284,6 +285,7 @@ def _result(known: StudyResult) -> ResultOut:
         latent_dim=known.latent_dim,
         pareto_set=[ParetoOut(option=point.option, probability=point.probability) for point in known.best],
         objectives=[objective.sentence for objective in known.objectives],
+        known=[KnownOut.of(objective) for objective in known.known],
         advice=None if known.advice is None else known.advice.sentence,
         stop=None if known.advice is None else known.advice.stop,
         diagnostics=list(known.diagnostics),
@@ -305,6 +307,7 @@ def _detail(found: Seat) -> StudyDetail:
         question=study.question,
         created_at=study.created_at,
         answers=study.n_answers,
+        answer=study.answer,
         raters_mode=study.raters_mode,
         space=study.space.to_dict(),
         settings=study.settings,

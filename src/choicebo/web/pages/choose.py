@@ -14,10 +14,11 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
 from choicebo.errors import InvalidInputError
-from choicebo.formatting import counted
+from choicebo.formatting import explained_by
+from choicebo.presentation.answering import ANSWERING, marked_before
 from choicebo.serving.scheduler import BEFORE_THINKING
 from choicebo.space import Option
-from choicebo.study import AlreadyAnsweredError, Question, Standing, Study, StudyError, StudyNotFoundError
+from choicebo.study import AlreadyAnsweredError, Answer, Question, Standing, Study, StudyError, StudyNotFoundError
 from choicebo.web import pictures, server_sent_events
 from choicebo.web.addresses import at, study_path
 from choicebo.web.context import (
@@ -42,7 +43,6 @@ router = APIRouter()
 NOTICES = {
     "undone": "Taken back. You can answer this one again.",
     "nothing": "There is nothing to take back.",
-    "empty": "Nothing is marked yet: mark every one that no other beats, or skip.",
     "answered": "This question was answered already, perhaps in another window. That answer stands; here is what is next.",
 }
 _BEFORE_PROGRESS = 5.0
@@ -79,12 +79,12 @@ def _store(sitting: Seat, form: FormData) -> str:
         if text(form, "act") == "skip":
             sitting.skip(number)
         else:
-            kept = [] if text(form, "act") == "none" else [whole(at, "A position") for at in form.getlist("kept")]
-            if not kept and text(form, "act") != "none":
+            said: dict[str, Any] | None = {"kept": []} if text(form, "act") == "none" else marked(sitting.study, form)
+            if said is None:
                 return "empty"
-            if not kept and sitting.study.baseline is None:
+            if said == {"kept": []} and sitting.study.baseline is None:
                 raise StudyError("There is nothing to compare with: mark at least one, or skip.")
-            sitting.tell(number, kept, seconds=_seconds(form))
+            sitting.tell(number, **said, seconds=_seconds(form))
     except AlreadyAnsweredError:
         return "answered"
     return ""
@@ -101,7 +101,7 @@ async def undo(request: Request, sitting: Sitting, form: Form) -> Response:
         taken = await run_in_threadpool(sitting.study.undo, rater=sitting.rater, latest=latest)
     except StudyError:
         return await _next(request, sitting, "nothing")
-    return await (_next(request, sitting, "undone", taken[0].kept) if taken else _next(request, sitting, ""))
+    return await (_next(request, sitting, "undone", taken[0]) if taken else _next(request, sitting, ""))
 
 
 @router.get("/study/{name}/events")
@@ -202,25 +202,29 @@ _PICTURE_HEADERS = {
 }
 
 
-async def _next(request: Request, sitting: Seat, notice: str, kept: tuple[int, ...] = ()) -> Response:
+async def _next(request: Request, sitting: Seat, notice: str, before: Answer | None = None) -> Response:
     if wants_part(request):
-        return await _stage(request, sitting, "parts/stage.html", notice, kept)
+        return await _stage(request, sitting, "parts/stage.html", notice, before)
     return see_other(study_path(sitting.study.name) + (f"?notice={notice}" if notice else ""))
 
 
 async def _stage(
-    request: Request, sitting: Seat, template: str, notice: str = "", kept: tuple[int, ...] = (), how: bool = False
+    request: Request, sitting: Seat, template: str, notice: str = "", before: Answer | None = None, how: bool = False
 ) -> Response:
-    """The question if it is there at once, or that it is being computed."""
+    """The question if it is there at once, or that it is being computed; marked as ``before``, if it was answered."""
+    answering = ANSWERING[sitting.study.answer]
     standing = await run_in_threadpool(sitting.study.standing, sitting.rater)
     found = standing.question
     if found is None:
         begun = server_of(request).scheduler.begin_question(sitting.study, sitting.rater)
         found = await within(request, sitting, BEFORE_THINKING, begun)
     shown: dict[str, Any] = {
-        "notice": NOTICES.get(notice, ""),
-        "kept": kept,
-        "coach": how or (standing.latest is None and COACHED not in request.cookies),
+        "notice": answering.empty if notice == "empty" else NOTICES.get(notice, ""),
+        "answering": answering,
+        "marked": marked_before(before),
+        # Its example is one of keeping several.
+        "coach": how
+        or (sitting.study.answer == "subset" and standing.latest is None and COACHED not in request.cookies),
     }
     return await run_in_threadpool(
         lambda: render(request, template, seat=sitting, **_shown(request, sitting, standing, found), **shown)
@@ -256,13 +260,39 @@ def why(study: Study, question: Question) -> list[str]:
     if new and len(new) < len(question.new):
         found.append(f"Never shown before: {', '.join(new)}. The others you have seen.")
     if question.latent_dim is not None:
-        objectives = counted(question.latent_dim, "hidden objective")
+        objectives = explained_by(question.latent_dim, [each.name for each in study.space.objectives])
         named = ", ".join(each.name for each in study.objective_names)
         found.append(
             f"The model behind it explains your answers so far by {objectives}{f' (named: {named})' if named else ''}."
         )
     found.append("The order is shuffled; it means nothing.")
     return found
+
+
+def marked(study: Study, form: FormData) -> dict[str, Any] | None:
+    """The answer in a form as arguments of ``Study.tell``; None if too little is marked."""
+    if study.answer == "subset":
+        kept = [whole(at, "A position") for at in form.getlist("kept")]
+        return {"kept": kept} if kept else None
+    if study.answer == "ranking":
+        order = [whole(at, "A position") for at in text(form, "order").split(",") if at] or _order(form)
+        return {"ranking": order} if order else None
+    if study.answer == "pair" and text(form, "act") == "both":
+        return {"kept": [0, 1]}
+    given = {mark: whole(form[mark], "A position") for mark in ("best", "worst") if form.get(mark)}
+    needed = ("best", "worst") if study.answer == "best-worst" else ("best",)
+    if any(mark not in given for mark in needed) or given["best"] == given.get("worst"):
+        return None
+    return given
+
+
+def _order(form: FormData) -> list[list[int]]:
+    """The order in which lists of places put the options, where there is no script; the same place twice is a tie."""
+    places: dict[int, list[int]] = {}
+    for position, place in enumerate(form.getlist("place")):
+        if place:
+            places.setdefault(whole(place, "A place"), []).append(position)
+    return [places[place] for place in sorted(places)]
 
 
 def _seconds(form: FormData) -> float | None:

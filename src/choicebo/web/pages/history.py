@@ -10,9 +10,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from choicebo.presentation.answering import ANSWERING, marked_before
 from choicebo.study import Answer, Status, StudyNotFoundError, Surprise
 from choicebo.web.addresses import study_path
 from choicebo.web.context import Form, Seat, Sitting, render, see_other, server_of, text, wants_part, whole, within
+from choicebo.web.pages.choose import marked
 from choicebo.web.pictures import compared
 
 router = APIRouter()
@@ -74,6 +76,8 @@ def change(request: Request, sitting: Sitting, answer: int, notice: str = "") ->
         past=past,
         cards=compared(sitting.study, past.options).cards,
         notice=notice,
+        answering=ANSWERING[sitting.study.answer],
+        marked=marked_before(past),
     )
 
 
@@ -81,11 +85,13 @@ def change(request: Request, sitting: Sitting, answer: int, notice: str = "") ->
 def correct(request: Request, sitting: Sitting, answer: int, form: Form) -> Response:
     """Store another answer in the place of one."""
     past = _own_answer(sitting, answer)
-    kept = [whole(at, "A position") for at in form.getlist("kept")]
-    if not kept and sitting.study.baseline is None:
+    said = marked(sitting.study, form)
+    if said is None and sitting.study.answer == "subset" and sitting.study.baseline is not None:
+        said = {"kept": []}
+    if said is None:
         return see_other(study_path(sitting.study.name, f"answers/{answer}/change?notice=empty"))
     assert past.question is not None
-    told = sitting.tell(past.question, kept, correction=True)
+    told = sitting.tell(past.question, **said, correction=True)
     return see_other(study_path(sitting.study.name, f"history#answer-{told.id}"))
 
 

@@ -162,7 +162,7 @@ def _known(request: Request, sitting: Seat, learned_from: str | None, found: Stu
 
 
 def _maps(study: Study, found: StudyResult) -> list[charts.Chart]:
-    if not found.points or not found.points[0].mean:
+    if not found.points or found.posterior is None:
         return []
     titles = [objective.title for objective in found.objectives]
     titles = titles or [f"hidden objective {d + 1}" for d in range(len(found.points[0].mean))]

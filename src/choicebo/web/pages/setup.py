@@ -31,9 +31,12 @@ from choicebo.web.study_form import (
     COLUMNS,
     ENGINES,
     KINDS,
+    LIKELIHOODS,
     SETTINGS,
+    WAYS,
     StudyForm,
     defined,
+    lines,
     typed_settings,
 )
 from choicebo.web.upload import base_name, missing_images, read_catalogue, store_images
@@ -42,7 +45,7 @@ router = APIRouter(dependencies=[Depends(owner)])
 
 _SAMPLE = 5
 _LARGEST_LOOK = 1 << 20
-_TABLE_FIELDS = ("name", "question", "table", "key", "label", "image", "images", *SETTINGS)
+_TABLE_FIELDS = ("name", "question", "table", "key", "label", "image", "objectives", "images", *SETTINGS)
 _COLUMN_WORDS = {
     "key names": "key",
     "the key": "key",
@@ -51,9 +54,19 @@ _COLUMN_WORDS = {
     "image names": "image",
     "The image column": "image",
     "is not an image": "images",
+    "Objective ": "objectives",
+    "An objective": "objectives",
+    "Two objectives": "objectives",
+    "but differ in": "objectives",
 }
 """The field that an error about a table is about, by the words in it."""
-_CHOICES: dict[str, Any] = {"kinds": KINDS, "acquisitions": ACQUISITIONS, "engines": ENGINES}
+_CHOICES: dict[str, Any] = {
+    "kinds": KINDS,
+    "ways": WAYS,
+    "likelihoods": LIKELIHOODS,
+    "acquisitions": ACQUISITIONS,
+    "engines": ENGINES,
+}
 
 
 @router.get("/studies/new")
@@ -110,7 +123,7 @@ def _problems(request: Request, described: StudyForm) -> Problems:
 def _fields(rows: Sequence[object] = ()) -> list[str]:
     """The names of all fields, at which something may be told."""
     numbered = [f"p-{column}-{at}" for at in range(len(rows)) for column in COLUMNS]
-    return ["name", "question", *numbered, "constraints", "template", *SETTINGS]
+    return ["name", "question", *numbered, "constraints", "objectives", "template", *SETTINGS]
 
 
 @router.get("/studies/catalogue")
@@ -145,7 +158,7 @@ def create_catalogue(request: Request, form: Form) -> Response:
             "catalogue": columns,
         }
         return render(request, "parts/preview.html", **shown)
-    typed = {name: text(form, name) for name in ("name", *typed_settings(form))}
+    typed = {name: text(form, name) for name in ("name", "objectives", *typed_settings(form))}
     return _table_form(request, typed, text(form, "question"), problems, 400)
 
 
@@ -172,7 +185,7 @@ def _uploaded(form: FormData, looking: bool) -> tuple[Catalogue, list[UploadFile
             given = {role: (name or None) if not text(form, "columns") else None for role, name in given.items()}
         if given["image"] is None and not images and not looking:
             given["image"] = ""  # nobody asked for pictures
-        return read_catalogue(table, **given), images
+        return read_catalogue(table, **given, objectives=lines(text(form, "objectives"))), images
     except SpaceError as error:
         raise placed(error, {**_COLUMN_WORDS, "": "table"}) from None
 

@@ -84,8 +84,8 @@
     begin(next);
     if (id !== "stage") return;
     window.scrollTo(0, 0);
-    if (hadFocus) (one("input[type=checkbox]", next) ?? one("#main")).focus({ preventScroll: true, focusVisible: false });
-    const count = next.querySelectorAll("input[type=checkbox]").length;
+    if (hadFocus) (one("[data-mark]", next) ?? one("#main")).focus({ preventScroll: true, focusVisible: false });
+    const count = next.querySelectorAll("#choose .option").length;
     one("#announce").textContent = count ? `Question ${next.dataset.question}, ${count} options.` : "Thinking.";
   }
 
@@ -127,18 +127,17 @@
 
   // ---- the question
 
-  const boxes = (root = document) => [...root.querySelectorAll("#choose input[type=checkbox]")];
+  const marks = window.choiceboMarks; // of the page with a question
 
   function memory(stage) {
     return `kept ${stage.dataset.study} ${stage.dataset.question}`;
   }
 
   function count(stage) {
-    const marked = boxes(stage).filter((box) => box.checked);
     const label = one("[data-count]", stage);
     if (!label) return;
-    label.textContent = marked.length ? `Keep ${marked.length} of ${boxes(stage).length}` : "Keep these";
-    sessionStorage.setItem(memory(stage), marked.map((box) => box.value).join(","));
+    label.textContent = marks.label(label.dataset.count);
+    sessionStorage.setItem(memory(stage), marks.tokens().join(","));
   }
 
   function begin(part) {
@@ -148,18 +147,15 @@
     }
     if (!part.dataset.question) return;
     shownAt = performance.now();
-    const marked = boxes(part).some((box) => box.checked);
-    const known = (sessionStorage.getItem(memory(part)) ?? "").split(",");
-    if (!marked) boxes(part).forEach((box) => (box.checked = known.includes(box.value)));
+    marks.restore((sessionStorage.getItem(memory(part)) ?? "").split(",").filter(Boolean));
     count(part);
   }
 
   function answer(act) {
     const form = one("#choose");
     if (!form) return;
-    const kept = boxes().filter((box) => box.checked);
-    if (act === "keep" && !kept.length) {
-      notice("Nothing is marked yet: mark every one that no other beats, or skip.");
+    if (act === "keep" && !marks.isEnough()) {
+      notice(form.dataset.empty);
       return;
     }
     form.elements.seconds.value = ((performance.now() - shownAt) / 1000).toFixed(1);
@@ -173,12 +169,14 @@
     if (form && !one("button[form=undo]")?.disabled) send(form.action, [...new FormData(form)]);
   }
 
-  document.addEventListener("change", (event) => {
-    if (event.target.closest("#choose")) {
-      notice("");
-      count(one("#stage"));
-    }
-  });
+  for (const change of ["change", "arranged"]) {
+    document.addEventListener(change, (event) => {
+      if (event.target.closest("#choose")) {
+        notice("");
+        count(one("#stage"));
+      }
+    });
+  }
 
   document.addEventListener("submit", (event) => {
     if (event.target.id === "choose") {
@@ -193,19 +191,20 @@
   document.addEventListener("keydown", (event) => {
     if (!one("#stage") || one("dialog:modal") || event.ctrlKey || event.metaKey || event.altKey) return;
     const target = event.target;
-    if (target.matches("input:not([type=checkbox]), textarea, select")) return;
+    if (target.matches("input:not([data-mark]), textarea, select")) return;
     const key = event.key.toLowerCase();
-    const box = /^[1-9]$/.test(key) ? boxes()[Number(key) - 1] : null;
+    const digit = /^[1-9]$/.test(key) && Number(key) <= marks.options().length;
     const press = (selector) => {
       const button = one(selector);
       if (button && !event.repeat) button.click();
       return button;
     };
     let done = true;
-    if (box) {
-      if (!event.repeat) box.click();
+    if (digit) {
+      if (!event.repeat) marks.press(Number(key) - 1);
     } else if (key === "enter" && !target.closest("button, a, summary")) press("button[value=keep]");
     else if (key === "0") press("button[value=none]");
+    else if (key === "=") press("button[value=both]");
     else if (key === "s") press("button[value=skip]");
     else if (key === "u") press("button[form=undo]");
     else if (key === "z") (one("[data-enlarge]", target.closest(".option") ?? document) ?? document.body).click();

@@ -4,17 +4,18 @@
 
   const dialog = document.querySelector("#enlarged");
   const within = (selector) => dialog.querySelector(selector);
-  const options = () => [...document.querySelectorAll("#choose .option")];
+  const { options, press, words: marked } = window.choiceboMarks;
   let at = 0;
 
-  const box = () => options()[at]?.querySelector("input[type=checkbox]");
+  const box = () => options()[at]?.querySelector("[data-mark]");
 
   function mark() {
     if (!box()) return; // an answer from before this page was loaded has brought another question
+    const [text, isMarked] = marked(at);
     const keep = within("[data-keep]");
-    keep.setAttribute("aria-pressed", box().checked);
-    keep.textContent = box().checked ? "✓ Kept" : "Keep";
-    dialog.classList.toggle("kept", box().checked);
+    keep.setAttribute("aria-pressed", isMarked);
+    keep.textContent = text;
+    dialog.classList.toggle("kept", isMarked);
   }
 
   function show(position) {
@@ -27,7 +28,7 @@
     const picture = face.querySelector("img")?.cloneNode();
     const lines = face.querySelector(".lines")?.cloneNode(true);
     const words = document.createElement("p");
-    words.textContent = lines ? "" : box().getAttribute("aria-label").replace(/^Option \d+: /, "");
+    words.textContent = lines ? "" : all[at].dataset.description;
     if (picture) picture.alt = "";
     within(".enlarged-face").replaceChildren(...[picture, lines, words].filter(Boolean));
     mark();
@@ -49,7 +50,7 @@
     if (event.target === dialog || button?.matches("[data-close]")) dialog.close();
     else if (button?.matches("[data-step]")) show(at + Number(button.dataset.step));
     else if (button?.matches("[data-keep]")) {
-      box()?.click();
+      press(at);
       mark();
     }
   });

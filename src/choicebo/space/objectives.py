@@ -1,0 +1,257 @@
+"""Known objectives: what can be computed of an option, and whether less or more of it is better."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from choicebo.errors import SpaceError
+from choicebo.formatting import as_given, value_text
+from choicebo.space.expression import identifier, names, parse, refuse_split_names
+from choicebo.space.searchable import Floats, Option
+from choicebo.space.truth import Symbol, check_number, number
+from choicebo.space.values import as_text, suggestion
+
+Columns = Mapping[str, NDArray[Any]]
+"""A column of values for each name of an option: numbers as floats, everything else as objects."""
+
+_MINIMISE, _MAXIMISE = ("minimise", "minimize"), ("maximise", "maximize")
+_EXAMPLE = "minimise price = 2*flour + 0.3*minutes"
+_FORM = re.compile(r"(?P<goal>\S+)\s+(?P<name>[^=<>!]+?)\s*(?:=(?!=)\s*(?P<formula>.+))?")
+
+
+@dataclass(frozen=True, repr=False)
+class Objective:
+    """What is known to matter: a parameter, a column or a formula of them that is to be small, or large.
+
+    A formula is written as in a constraint; a comparison in it counts 1 where it holds and 0 elsewhere.
+
+    Examples:
+        >>> price = Objective("minimise price = 2*flour + 3*(oven == 'gas')")
+        >>> price.name, price.minimise
+        ('price', True)
+        >>> price.values({"flour": np.array([1.0, 2.0]), "oven": np.array(["gas", "wood"], dtype=object)}).tolist()
+        [5.0, 4.0]
+    """
+
+    text: str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.text, str) or not self.text.strip():
+            raise SpaceError(f"An objective is {as_given(self.text)}: give a text such as {_EXAMPLE!r}.")
+        object.__setattr__(self, "text", " ".join(self.text.split()))
+        self._tree  # noqa: B018 - an objective that cannot be read must fail here
+
+    def __repr__(self) -> str:
+        return f"Objective({self.text!r})"
+
+    def __getstate__(self) -> dict[str, str]:
+        return {"text": self.text}
+
+    @cached_property
+    def _parts(self) -> re.Match[str]:
+        found = _FORM.fullmatch(self.text)
+        if found is None:
+            raise SpaceError(f"Objective {as_given(self.text)}: it cannot be read. Write one as: {_EXAMPLE}")
+        goal = found["goal"].lower()
+        if goal not in (*_MINIMISE, *_MAXIMISE):
+            raise SpaceError(
+                f"Objective {as_given(self.text)}: it begins with {as_given(found['goal'])}. Begin with minimise where less is "
+                f"better, or with maximise: {_EXAMPLE}"
+            )
+        return found
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return as_text(self._parts["name"], "The name of an objective")
+
+    @property
+    def minimise(self) -> bool:
+        """Whether less of it is better."""
+        return self._parts["goal"].lower() in _MINIMISE
+
+    @property
+    def formula(self) -> str:
+        """How it is computed; empty where it is a parameter or a column by itself."""
+        return self._parts["formula"] or ""
+
+    @cached_property
+    def _tree(self) -> ast.expr:
+        formula = self.formula or identifier(self.name)
+        with _of_objective():
+            return parse(formula, example="2*flour + 0.3*minutes")
+
+    def check(self, symbols: Mapping[str, Symbol], known: Sequence[str]) -> None:
+        """Raise an error that points at the spot where it does not fit the names of the options.
+
+        Args:
+            symbols: What each name stands for, as a formula writes it.
+            known: The names as they are.
+
+        Examples:
+            >>> Objective("minimise price = 2*flower").check({"flour": Symbol("number")}, ["flour"])
+            Traceback (most recent call last):
+            choicebo.errors.SpaceError: Objective '2*flower': unknown name 'flower'.
+                2*flower
+                  ^^^^^^
+            Did you mean 'flour'?
+        """
+        if not self.formula and identifier(self.name) not in symbols:
+            if re.search(r"[-+*/()]", self.name):
+                raise SpaceError(f"Objective {as_given(self.text)}: give the formula a name, as in {_EXAMPLE}")
+            raise SpaceError(
+                f"Objective {as_given(self.text)}: unknown name {as_given(self.name)}. {suggestion(self.name, known)} "
+                f"To compute it, write a formula: {_EXAMPLE}"
+            )
+        if self.formula and identifier(self.name) in symbols:
+            raise SpaceError(
+                f"Objective {as_given(self.text)}: options have {as_given(self.name)} already: give the formula another name."
+            )
+        with _of_objective():
+            if self.formula:
+                missing = [word for word in names(self._tree) if word not in symbols]
+                if missing:
+                    refuse_split_names(self.formula, symbols)
+            check_number(self.formula or identifier(self.name), self._tree, symbols)
+
+    def of(self, option: Option) -> float:
+        """Its value for one option.
+
+        Examples:
+            >>> Objective("minimise price = 2*flour").of({"flour": 1.5})
+            3.0
+        """
+        return float(self.values({name: _column(value) for name, value in option.items()})[0])
+
+    def values(self, columns: Columns) -> Floats:
+        """Its value for each option (n,), in its own units; NaN where it is undefined."""
+        arrays = {identifier(name): column for name, column in columns.items()}
+        length = len(next(iter(arrays.values())))
+        return np.asarray(np.broadcast_to(number(self._tree, arrays), (length,)), dtype=np.float64)
+
+    @property
+    def goal(self) -> str:
+        """Which way is better, for people.
+
+        Examples:
+            >>> Objective("minimise price = 2*flour").goal
+            'less is better'
+        """
+        return "less is better" if self.minimise else "more is better"
+
+
+@contextmanager
+def _of_objective() -> Iterator[None]:
+    """Errors of the parser, which reads constraints as well, speak of an objective."""
+    try:
+        yield
+    except SpaceError as error:
+        raise SpaceError(str(error).replace("Constraint ", "Objective ", 1)) from None
+
+
+@dataclass(frozen=True, eq=False)
+class KnownObjectives:
+    """The known objectives of a space as a function of points: what ``ChoiceGP(known=...)`` takes."""
+
+    objectives: tuple[Objective, ...]
+    columns: Callable[[Floats], Columns]
+    """The columns of the options at points (n, dim)."""
+    feasible: Callable[[Floats], NDArray[np.bool_]]
+    option: Callable[[Floats], list[Option]]
+    low: Floats
+    """(k,): the least value of each that was found, in its own units."""
+    high: Floats
+    """(k,): the greatest."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What they are called."""
+        return tuple(objective.name for objective in self.objectives)
+
+    def __len__(self) -> int:
+        return len(self.objectives)
+
+    def __call__(self, points: Floats) -> Floats:
+        """Values (n, k) at ``points: (n, dim)``, the larger the better."""
+        points = np.clip(points, 0.0, 1.0)
+        values = self.values(points) * self.signs
+        lacking = np.flatnonzero(~np.isfinite(values).all(1))
+        if len(lacking):
+            wrong = lacking[self.feasible(points[lacking])]
+            if len(wrong):
+                refuse_undefined(self.objectives, values[wrong[0]], self.option(points[wrong[:1]])[0])
+            # Where no option may be, what is undefined counts as the worst there is.
+            values = np.where(np.isfinite(values), values, np.where(self.signs < 0.0, -self.high, self.low))
+        return values
+
+    @property
+    def signs(self) -> Floats:
+        """(k,): -1 where less is better."""
+        return np.array([-1.0 if objective.minimise else 1.0 for objective in self.objectives])
+
+    def values(self, points: Floats) -> Floats:
+        """Values (n, k) at ``points: (n, dim)`` in their own units."""
+        columns = self.columns(points)
+        return np.stack([objective.values(columns) for objective in self.objectives], axis=1)
+
+
+def _column(value: object) -> NDArray[Any]:
+    """One value as formulas see it."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return np.array([np.nan if value is None else value], dtype=np.float64 if number or value is None else object)
+
+
+def known_of(space: object) -> KnownObjectives | None:
+    """The known objectives of a space; None if it has none, or is of a kind that cannot have any."""
+    found: KnownObjectives | None = getattr(space, "known", None)
+    return found
+
+
+def as_objectives(
+    given: Iterable[str | Objective], symbols: Mapping[str, Symbol], known: Sequence[str]
+) -> tuple[Objective, ...]:
+    """The objectives of a space, checked against the names of its options."""
+    if isinstance(given, (str, Objective)):
+        given = [given]
+    if not isinstance(given, Iterable) or isinstance(given, Mapping):
+        raise SpaceError(f"The objectives are {as_given(given)}: give a list of texts such as {_EXAMPLE!r}.")
+    found = tuple(each if isinstance(each, Objective) else Objective(each) for each in given)
+    seen: set[str] = set()
+    for objective in found:
+        objective.check(symbols, known)
+        if objective.name in seen:
+            raise SpaceError(f"Two objectives are called {as_given(objective.name)}: give them different names.")
+        seen.add(objective.name)
+    return found
+
+
+def check_values(objectives: Sequence[Objective], values: Floats, option: Callable[[int], Option]) -> None:
+    """Refuse ``values: (n, k)`` of some options of which one is not finite, or all are the same."""
+    lacking = np.flatnonzero(~np.isfinite(values).all(1))
+    if len(lacking):
+        refuse_undefined(objectives, values[lacking[0]], option(int(lacking[0])))
+    for objective, column in zip(objectives, values.T, strict=True):
+        if len(column) > 1 and (column == column[0]).all():
+            raise SpaceError(
+                f"Objective {as_given(objective.text)}: it is {value_text(float(column[0]))} for every option, so that it "
+                "tells none apart. Leave it out."
+            )
+
+
+def refuse_undefined(objectives: Sequence[Objective], values: Floats, option: Option) -> None:
+    """Raise an error that names the option for which one of the objectives has no value."""
+    undefined = next(o for o, value in zip(objectives, values, strict=True) if not np.isfinite(value))
+    shown = ", ".join(f"{name} = {value_text(value)}" for name, value in option.items())
+    raise SpaceError(
+        f"Objective {as_given(undefined.text)}: it has no finite value for the option {shown}. Change the formula, fill the "
+        "value in, or exclude such options by a constraint."
+    )

@@ -1,0 +1,87 @@
+"""Studies in which tastes are related: one model of all answers, and a view of it for each person."""
+
+import numpy as np
+import pytest
+
+import choicebo as cb
+from choicebo.study import Study
+
+SPACE = cb.Space([cb.Real("sweet", 0, 1), cb.Real("salt", 0, 1)])
+
+
+def likes(option: dict, salt: float) -> float:
+    return -((option["sweet"] - 0.7) ** 2) - (option["salt"] - salt) ** 2
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    """Two people who agree about sweetness and differ about salt."""
+    made = Study.create(
+        str(tmp_path_factory.mktemp("related") / "soup.db"), "soup", SPACE, raters="related", latent_dim=1, query_size=4
+    )
+    for name in ("ann", "bo"):
+        made.add_rater(name)
+    rng = np.random.default_rng(0)
+    for _ in range(16):
+        for name, salt in (("ann", 0.15), ("bo", 0.85)):
+            options = [{"sweet": float(a), "salt": float(b)} for a, b in rng.random((4, 2)).round(2)]
+            best = int(np.argmax([likes(option, salt) for option in options]))
+            made.add(options, [best], rater=name)
+    return made
+
+
+def test_each_person_has_a_view_of_one_model(study: Study) -> None:
+    shared = study.posterior()
+    assert shared is not None
+    assert set(shared.raters) == {"ann", "bo"}
+    ann, bo = study.posterior("ann"), study.posterior("bo")
+    assert (ann.rater, bo.rater) == ("ann", "bo")
+    salty = SPACE.encode([{"sweet": 0.7, "salt": salt} for salt in (0.15, 0.85)])
+    taste = [each.latent(salty).mean[:, 0] for each in (ann, bo)]
+    assert taste[0][0] > taste[0][1]
+    assert taste[1][0] < taste[1][1]
+
+
+def test_questions_are_for_who_is_asked(study: Study) -> None:
+    ann, bo = study.ask("ann"), study.ask("bo")
+    salt = [np.mean([option["salt"] for option in each.options]) for each in (ann, bo)]
+    assert salt[0] < salt[1]
+
+
+def test_somebody_new_is_asked_by_what_the_others_taught(study: Study) -> None:
+    study.add_rater("cy")
+    question = study.ask("cy")
+    assert question.latent_dim == 1  # by the model
+    assert study.posterior("cy").data.n_choices == 0
+
+
+def test_results_differ_by_person_and_for_all(study: Study) -> None:
+    best = {name: study.result(name).points[0].option["salt"] for name in ("ann", "bo")}
+    assert best["ann"] < 0.5 < best["bo"]
+    assert study.result().points
+
+
+def test_the_model_is_stored_with_its_people(study: Study) -> None:
+    study.posterior()
+    with Study.open(study.url, "soup") as again:
+        assert again.has_posterior()
+        X = SPACE.encode([{"sweet": 0.7, "salt": 0.2}])
+        np.testing.assert_allclose(again.posterior("ann").latent(X).mean, study.posterior("ann").latent(X).mean)
+
+
+def test_surprising_answers_are_judged_by_their_own_person(study: Study) -> None:
+    status = study.status()
+    assert status.latent_dim == 1
+    assert study.status(rater="ann").pareto_set
+
+
+def test_a_study_of_one_person_is_as_ever(tmp_path) -> None:
+    studies = [
+        Study.create(str(tmp_path / f"{mode}.db"), "soup", SPACE, raters=mode, initial_queries=2, latent_dim=1)
+        for mode in ("together", "related")
+    ]
+    for _ in range(3):
+        asked = [each.ask() for each in studies]
+        assert asked[0].options == asked[1].options
+        for each, question in zip(studies, asked, strict=True):
+            each.tell(question, [0])
