@@ -167,6 +167,7 @@ def _units(space: Searchable | None) -> dict[str, str]:
 
 
 def plain_columns(dim: int) -> tuple[Column, ...]:
+    """Inputs without a space: each is a parameter of its own."""
     return tuple(Column(f"x{d}", f"x{d}", "continuous") for d in range(dim))
 
 
