@@ -152,7 +152,7 @@ class PeopleInsight:
         for name, (_, person) in zip(self.names, self.posterior.by_person(), strict=True):
             kept = memberships(person.draws.at(X, 0))
             one, other = ((kept[:, at] & ~kept[:, 1 - at]).mean() for at in (0, 1))
-            found.append(Keeping(name, float(one), float(other), float(1.0 - one - other)))
+            found.append(Keeping(name, float(one), float(other), float(kept.all(1).mean())))
         return tuple(found)
 
     @property

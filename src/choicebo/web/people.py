@@ -54,8 +54,10 @@ def switch(seat: Seat, shown: str | None) -> list[tuple[str, str, bool]]:
         if study.raters_mode != "related" or not seat.shared:
             return []
         return [("", "You", shown is not None), (EVERYBODY, "Everybody", shown is None)]
-    found = [(person.name, person.name, person.name == shown) for person in study.raters()]
-    return [("", "Everybody", shown is None), *found] if study.raters_mode == "related" else found
+    related = study.raters_mode == "related"
+    people = [each.name for each in study.raters() if not related or each.answers or each.name == shown]
+    everybody = [("", "Everybody", shown is None)] if related else []
+    return [*everybody, *((name, name, name == shown) for name in people)]
 
 
 def query(seat: Seat, shown: str | None) -> str:
