@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -90,6 +91,22 @@ def test_a_rater_sees_their_own_set_and_the_consensus_only_if_it_is_shared(serve
             assert found.client.get(f"/study/bread/{path}").status_code == 403
         headers = {"Authorization": f"Bearer {study.new_token('Ann')}"}
         assert found.client.get("/api/v1/studies/bread/agreement", headers=headers).status_code in (401, 403)
+
+
+def test_a_rater_learns_nothing_from_counts_of_what_others_kept(
+    serve: Callable[..., Browser], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = serve(token=TOKEN, host="0.0.0.0", share_result=True)
+    study = related(found.url, answers=1)
+
+    monkeypatch.setattr("choicebo.web.known_result.BEFORE_THINKING", 0.0)
+    monkeypatch.setattr("choicebo.web.server.build_result", lambda *_: time.sleep(1.5))
+    headers = {"Authorization": f"Bearer {study.new_token('Ann')}"}
+    told = found.client.get("/api/v1/studies/bread/result", params={"rater": " everybody"}, headers=headers)
+    assert told.status_code == 202
+    assert told.json()["preliminary"]["pareto_set"] == []
+    own = found.client.get("/api/v1/studies/bread/result", headers=headers)
+    assert own.json()["preliminary"]["pareto_set"]
 
 
 def test_the_api_and_the_downloads_carry_it(learned: Browser) -> None:

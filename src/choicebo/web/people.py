@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -60,10 +59,9 @@ def switch(seat: Seat, shown: str | None) -> list[tuple[str, str, bool]]:
     return [*everybody, *((name, name, name == shown) for name in people)]
 
 
-def query(seat: Seat, shown: str | None) -> str:
-    """What the addresses of the page's parts end with."""
-    name = EVERYBODY if is_of_others(seat, shown) else shown
-    return "" if name is None else "?" + urlencode({"rater": name})
+def asked(seat: Seat, shown: str | None) -> str | None:
+    """By which name the visitor asked for the result that is shown; None: there is no need for one."""
+    return EVERYBODY if is_of_others(seat, shown) else shown
 
 
 def is_of_others(seat: Seat, shown: str | None) -> bool:

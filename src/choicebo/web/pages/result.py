@@ -146,7 +146,7 @@ async def _shown(request: Request, sitting: Seat, rater: str, template: str) -> 
     answers = await run_in_threadpool(sitting.study.count_answers, learned_from)
     found = await known_result(request, sitting, learned_from) if answers else None
     if found is not None and found.posterior is None and people.is_of_others(sitting, learned_from):
-        found = None  # counts of few people's answers would tell who gave which
+        found = None
     compared = None
     if found is not None and not found.is_preliminary and people.compares(sitting, learned_from):
         compared = await people.known_agreement(request, sitting)
@@ -162,11 +162,12 @@ async def _shown(request: Request, sitting: Seat, rater: str, template: str) -> 
 
 
 def _known(request: Request, sitting: Seat, learned_from: str | None, found: StudyResult | None) -> dict[str, Any]:
-    study = sitting.study
+    study, asked = sitting.study, people.asked(sitting, learned_from)
     context: dict[str, Any] = {
         "result": found,
         "whose": learned_from,
-        "query": people.query(sitting, learned_from),
+        "asked": asked,
+        "query": "" if asked is None else "?" + urlencode({"rater": asked}),
         "people": people.switch(sitting, learned_from),
         "chart_style": chart_style_address(),
     }
