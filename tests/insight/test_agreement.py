@@ -11,6 +11,7 @@ import pytest
 import choicebo as cb
 from choicebo.errors import InvalidInputError
 from choicebo.insight import PeopleInsight, agreement
+from choicebo.model.draws import memberships
 from choicebo.model.people import AT_RANDOM
 
 SPACE = cb.Space([cb.Real("sweet", 0, 1), cb.Real("salt", 0, 1)])
@@ -83,6 +84,9 @@ def test_what_suits_everybody_leaves_out_who_answers_at_random(four: PeopleInsig
     others = [share for name, share in zip(four.names, best.by_person, strict=True) if name != "Cy"]
     assert 0 < best.everybody <= min(others)
     assert best.spread == pytest.approx(np.std(others))
+    X, draws = four.posterior.options, four.posterior.draws.count
+    sets = [memberships(four.posterior.sample(X, draws, rater=name)) for name in ("Ann", "Bo", "Dee")]
+    assert best.everybody == pytest.approx(np.all(sets, axis=0).mean(0)[best.row])
 
 
 def test_who_keeps_which_of_two(two: PeopleInsight) -> None:
