@@ -129,6 +129,17 @@ def test_many_people_with_two_answers_each() -> None:
     assert len(found.sentences) < 10
 
 
+@pytest.mark.slow
+def test_five_hundred_people_with_two_answers_each() -> None:
+    people: dict[str | None, float | None] = {f"p{number}": 0.1 + 0.8 * (number % 2) for number in range(500)}
+    found = found_of(asked(people, 2, options=400))
+    assert len(found.names) == 500
+    assert len(found.options) <= 300
+    assert len(found.sentences) < 10
+    keeping = found.who_keeps({"sweet": 0.7, "salt": 0.1}, {"sweet": 0.7, "salt": 0.9})
+    assert np.mean([each.first for each in keeping[::2]]) > np.mean([each.first for each in keeping[1::2]])
+
+
 def test_a_model_of_one_person_is_refused() -> None:
     data = asked({"Ann": 0.1}, 4)
     with pytest.raises(InvalidInputError, match="does not tell people apart"):
