@@ -44,6 +44,15 @@ def plural(number: float, thing: str, things: str = "") -> str:
     return thing if number == 1 else things or f"{thing}s"
 
 
+def listed(names: Sequence[str]) -> str:
+    """Several things in a sentence.
+
+    >>> listed(["Ann"]), listed(["Ann", "Bo", "Cy"])
+    ('Ann', 'Ann, Bo and Cy')
+    """
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
 def explained_by(hidden: int, known: Sequence[str] = ()) -> str:
     """What a model explains answers by.
 
@@ -52,8 +61,7 @@ def explained_by(hidden: int, known: Sequence[str] = ()) -> str:
     """
     if not known:
         return counted(hidden, "hidden objective")
-    names = " and ".join([", ".join(known[:-1]), known[-1]] if len(known) > 1 else known)
-    given = f"{names}, which {'is' if len(known) == 1 else 'are'} known,"
+    given = f"{listed(known)}, which {'is' if len(known) == 1 else 'are'} known,"
     return f"{given} and {counted(hidden, 'hidden objective')}" if hidden else f"{given} alone"
 
 

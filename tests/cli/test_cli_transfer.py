@@ -9,6 +9,7 @@ import sqlite3
 import tomllib
 
 import pytest
+from cli_helpers import QUICK, SPACE
 
 from choicebo.cli import doctor
 from choicebo.model import compiling, jit, native
@@ -37,6 +38,22 @@ def test_tables_go_to_stdout(run, answered):
     best = list(csv.DictReader(io.StringIO(run("export", answered, "pareto").stdout)))
     assert 0 < len(best) < len(every)
     assert best == every[: len(best)]
+
+
+def test_how_far_people_agree_is_exported_and_told(run, answered, tmp_path):
+    refused = run("export", answered, "people")
+    assert refused.exit_code != 0
+    assert "raters='related'" in refused.stderr
+    with Study.create("related.db", "bread", SPACE, raters="related", **QUICK) as study:
+        for name, best in (("ann", 0), ("ben", 1)):
+            study.add_rater(name)
+            for minutes in (5, 10, 20):
+                loaves = [{"minutes": minutes, "flour": "rye"}, {"minutes": minutes + 15, "flour": "rye"}]
+                study.add(loaves, [best], rater=name)
+    told = json.loads(run("export", "related.db", "people").stdout)
+    assert [person["name"] for person in told["people"]] == ["ann", "ben"]
+    assert run("export", "related.db", "agreement").stdout.splitlines()[0] == "person,ann,ben"
+    assert told["sentences"][0] in run("status", "related.db").stdout.replace("\n", " ")
 
 
 def test_the_study_file_of_a_study_creates_another_like_it(run, answered, tmp_path):

@@ -36,6 +36,20 @@ def learned(server: Server) -> str:
     return study.name
 
 
+@pytest.fixture(scope="module")
+def panel(server: Server) -> str:
+    """A study of two people whose tastes are related."""
+    space = cb.Space([cb.Real("sweet", 0, 1), cb.Real("salt", 0, 1)])
+    study = Study.create(server.url, "panel", space, raters="related", latent_dim=1, engine="laplace")
+    soups = space.decode(space.sample(8, seed=1))
+    for name, salt in (("ann", 0.1), ("ben", 0.9)):
+        study.add_rater(name)
+        for at in range(6):
+            shown = [soups[at], soups[(at + 3) % 8], soups[(at + 5) % 8]]
+            study.add(shown, [min(range(3), key=lambda i: abs(shown[i]["salt"] - salt))], rater=name)
+    return study.name
+
+
 def serious(page: Any) -> list[str]:
     page.evaluate(AXE.read_text())
     found = page.evaluate("axe.run().then(r => r.violations.filter(v => ['serious', 'critical'].includes(v.impact)))")
@@ -78,6 +92,22 @@ def test_no_page_has_a_serious_finding(
             page.keyboard.press("?")
         found[path] = serious(page)
     assert {path: problems for path, problems in found.items() if problems} == {}
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
+def test_how_far_people_agree_is_shown_when_it_is_known(
+    server: Server, panel: str, open_page: Callable[..., Any], scheme: str, width: int
+) -> None:
+    page = open_page(color_scheme=scheme, viewport={"width": width, "height": 844})
+    page.goto(f"{server.address}/study/{panel}/result")
+    page.wait_for_selector(".alike", state="attached", timeout=300_000)  # without loading the page anew
+    if not page.locator(".alike").is_visible():
+        page.locator("#section-agreement > summary").click()
+    assert page.locator(".alike tbody th").all_inner_texts() == ["ann", "ben"]
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert serious(page) == []
+    page.get_by_role("link", name="ben").click()
+    page.wait_for_selector("text=This is what nothing beats for ben", timeout=300_000)
 
 
 def test_the_charts_are_walked_through_by_keyboard(server: Server, learned: str, open_page: Callable[..., Any]) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import choicebo as cb
-from choicebo.study import Study
+from choicebo.study import Study, StudyError
 
 SPACE = cb.Space([cb.Real("sweet", 0, 1), cb.Real("salt", 0, 1)])
 
@@ -73,6 +73,81 @@ def test_surprising_answers_are_judged_by_their_own_person(study: Study) -> None
     status = study.status()
     assert status.latent_dim == 1
     assert study.status(rater="ann").pareto_set
+
+
+def test_agreement_is_in_the_status_the_result_and_the_tables(study: Study) -> None:
+    found = study.agreement()
+    assert found is not None
+    assert found.names == ("ann", "bo")
+    assert any("differ about salt" in told for told in found.sentences)
+    assert study.status().agreement == found.sentences
+    assert study.status(rater="ann").agreement == ()
+    assert study.result().agreement.sentences == found.sentences
+    assert study.result("ann").agreement is None
+    matrix = [line.split(",") for line in study.export_csv("agreement").splitlines()]
+    assert [row[0] for row in matrix] == ["person", "ann", "bo"]
+    assert float(matrix[1][2]) == pytest.approx(found.likeness.matrix[0, 1], abs=1e-4)
+    head, first, *_ = study.export_csv("consensus").splitlines()
+    assert head == "consensus,everybody,for ann,for bo,sweet,salt"
+    assert float(first.split(",")[0]) == pytest.approx(found.options[0].consensus, abs=1e-4)
+
+
+def small(path, mode: str = "related") -> Study:
+    made = Study.create(str(path / f"{mode}.db"), "soup", SPACE, raters=mode, latent_dim=1, engine="laplace")
+    for name in ("ann", "bo"):
+        made.add_rater(name)
+    return made
+
+
+def answered(study: Study, rater: str, count: int) -> None:
+    rng = np.random.default_rng(len(rater))
+    for _ in range(count):
+        options = [{"sweet": float(a), "salt": float(b)} for a, b in rng.random((3, 2)).round(1)]
+        study.add(options, [int(np.argmax([option["salt"] for option in options]))], rater=rater)
+
+
+def test_agreement_needs_two_people_who_answered(tmp_path) -> None:
+    study = small(tmp_path)
+    assert study.agreement() is None
+    answered(study, "ann", 3)
+    assert study.agreement() is None
+    with pytest.raises(StudyError, match="once two of them have answered"):
+        study.export_csv("agreement")
+    answered(study, "bo", 1)
+    found = study.agreement()
+    assert found is not None
+    assert found.answers == (3, 1)
+    assert "Of bo there are fewer than 3 answers" in found.sentences[-1]
+
+
+def test_without_related_tastes_there_is_no_agreement(tmp_path) -> None:
+    study = small(tmp_path, "together")
+    answered(study, "ann", 2)
+    answered(study, "bo", 2)
+    assert study.agreement() is None
+    with pytest.raises(StudyError, match="raters='related'"):
+        study.export_csv("consensus")
+
+
+@pytest.mark.parametrize(("answers", "names"), [("keep", ("ann", "bo", "owner")), ("retract", ("ann", "owner"))])
+def test_answers_of_somebody_who_was_removed_are_kept_or_not(tmp_path, answers: str, names: tuple[str, ...]) -> None:
+    study = small(tmp_path)
+    for rater in ("ann", "bo", "owner"):
+        answered(study, rater, 2)
+    study.remove_rater("bo", answers=answers)
+    found = study.agreement()
+    assert found is not None
+    assert found.names == names
+    if answers == "retract":
+        assert study.posterior("bo").data.n_choices == 0  # somebody of whom nothing is known
+        study.restore_rater("bo")
+        assert study.agreement().names == ("ann", "bo", "owner")
+
+
+def test_a_name_is_given_to_one_person_only(tmp_path) -> None:
+    study = small(tmp_path)
+    with pytest.raises(StudyError, match="There is a rater 'ann' already"):
+        study.add_rater("ann")
 
 
 def test_a_study_of_one_person_is_as_ever(tmp_path) -> None:

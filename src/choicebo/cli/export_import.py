@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import re
 import sys
+from json import dumps as dumps_json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,6 +29,9 @@ class What(enum.StrEnum):
     answers = "answers"
     pareto = "pareto"
     probabilities = "probabilities"
+    agreement = "agreement"
+    consensus = "consensus"
+    people = "people"
     choices = "choices"
     file = "file"
 
@@ -63,6 +67,9 @@ def export(
       answers   every answer, option by option, with who, when and how long (CSV)
       pareto    the options that probably no other one beats, with that probability (CSV; fits the model if necessary)
       probabilities   the same for every option shown
+      agreement   where tastes are related, how probably any two people keep the same of a set (CSV)
+      consensus   where tastes are related, every option with its probability for all and for each (CSV)
+      people    both of these and what they mean, in words (JSON)
       choices   the answers as data for the Python library: ChoiceData as JSON
       file      the study file (TOML) to create the study again, without its answers
 
@@ -165,7 +172,13 @@ def _text(study: Study, what: What) -> str:
             from choicebo.study.study_file import dumps
 
             return dumps(study.definition)
-        case What.pareto | What.probabilities:
+        case What.people:
+            from choicebo.study.transfer import people_of
+
+            with waiting("Fitting the model") as progress:
+                study.posterior(progress=progress)
+                return dumps_json(people_of(study).to_dict(), indent=1)
+        case What.pareto | What.probabilities | What.agreement | What.consensus:
             with waiting("Fitting the model") as progress:
                 study.posterior(progress=progress)
     return study.export_csv(what.value)  # type: ignore[arg-type]

@@ -89,7 +89,11 @@ def new(
         str | None, typer.Option(metavar="ENGINE", help="How the model is fitted: hmc, ess, vi, laplace.")
     ] = None,
     raters: Annotated[
-        Raters, typer.Option(help="Model the answers of several people together, as related tastes, or each alone.")
+        Raters,
+        typer.Option(
+            help="Several people: together, all have one taste; related, each has a taste of their own that has something in "
+            "common with the others'; separate, learn from each alone."
+        ),
     ] = Raters.together,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of everything random.")] = None,
     json: arguments.Json = False,

@@ -70,6 +70,8 @@ def show(study: Study, found: Status) -> None:
     if found.pareto_set:
         console.print(f"Options that probably no other one beats: {len(found.pareto_set)}", style="bold")
         console.print(_pareto_table(study, found.pareto_set, console))
+    for sentence in found.agreement:
+        console.print(sentence, markup=False, highlight=False)
     for each in found.surprising:
         console.print(_surprise(each), style="yellow", markup=False, highlight=False)
         if each.against is not None:

@@ -1,7 +1,9 @@
-"""What a person wants to know: surprising answers, what drives each hidden objective, when to stop, whether to trust it."""
+"""What a person wants to know: surprising answers, what drives each hidden objective, when to stop, whether to trust it,
+and what suits several people."""
 
 from __future__ import annotations
 
+from choicebo.insight.agreement import Keeping, OptionForPeople, PeopleInsight, agreement
 from choicebo.insight.calibration import Calibration, calibration
 from choicebo.insight.drivers import Driver, Objective, drivers
 from choicebo.insight.known import KnownObjective, known_objectives
@@ -12,11 +14,15 @@ from choicebo.insight.surprise import Surprise, surprises
 __all__ = [
     "Calibration",
     "Driver",
+    "Keeping",
     "KnownObjective",
     "Numbering",
     "Objective",
+    "OptionForPeople",
+    "PeopleInsight",
     "StopAdvice",
     "Surprise",
+    "agreement",
     "calibration",
     "drivers",
     "known_objectives",

@@ -150,7 +150,7 @@ def drivers(
     as_generator(seed)
     if space is not None and not isinstance(space, Searchable):
         raise InvalidInputError(f"space is {as_given(space)}; give a Space or a Catalogue")
-    columns = space.columns if space is not None else _plain_columns(posterior.options.shape[1])
+    columns = space.columns if space is not None else plain_columns(posterior.options.shape[1])
     if len(columns) != posterior.options.shape[1]:
         raise InvalidInputError(
             f"the space has {len(columns)} columns, the model learned from {posterior.options.shape[1]}"
@@ -165,8 +165,8 @@ def drivers(
     parts: list[list[Driver]] = [[] for _ in dims]
     for parameter in dict.fromkeys(column.parameter for column in columns):
         mine = [at for at, column in enumerate(columns) if column.parameter == parameter]
-        scale = _scale(columns[mine[0]], survey[:, mine])
-        points = _moved(background, mine, scale.settings)
+        scale = scale_of(columns[mine[0]], survey[:, mine])
+        points = moved(background, mine, scale.settings)
         effects = numbered.latent(points.reshape(-1, len(columns))).reshape(draws, *points.shape[:2], -1)
         curves, shares = effects.mean(2), sobol_indices(effects, len(halves[0]), scale.basis)
         values = _values(space, parameter, points[:, 0], scale)
@@ -184,11 +184,12 @@ def _units(space: Searchable | None) -> dict[str, str]:
     return {each.name: getattr(each, "unit", "") for each in getattr(space, "parameters", ())}
 
 
-def _plain_columns(dim: int) -> tuple[Column, ...]:
+def plain_columns(dim: int) -> tuple[Column, ...]:
+    """Inputs without a space: each is a parameter of its own."""
     return tuple(Column(f"x{d}", f"x{d}", "continuous") for d in range(dim))
 
 
-class _Scale(NamedTuple):
+class Scale(NamedTuple):
     """Where the effect of a parameter is looked at, and how often each of its values occurs."""
 
     settings: Array
@@ -197,7 +198,7 @@ class _Scale(NamedTuple):
     """(survey, values): ``basis @ curve`` is the curve at the values that the parameter has in the survey."""
 
 
-def _scale(column: Column, survey: Array) -> _Scale:
+def scale_of(column: Column, survey: Array) -> Scale:
     """The settings of a parameter whose columns are ``survey: (points, width)`` over the space."""
     if survey.shape[1] == 2 and column.kind != "onehot":
         return _circular_scale(survey)
@@ -206,35 +207,35 @@ def _scale(column: Column, survey: Array) -> _Scale:
         low = min(np.floor(_STEPS * survey.min()), _STEPS - 1)
         high = max(np.ceil(_STEPS * survey.max()), low + 1)
         settings = np.linspace(low, high, _GRID) / _STEPS
-        return _Scale(settings[:, None], np.asarray(CubicSpline(settings, np.eye(_GRID))(survey[:, 0])))
+        return Scale(settings[:, None], np.asarray(CubicSpline(settings, np.eye(_GRID))(survey[:, 0])))
     settings, place, count = np.unique(survey, axis=0, return_inverse=True, return_counts=True)
     if column.kind == "onehot":
         common = np.sort(np.argsort(-count, kind="stable")[:_MOST_CATEGORIES])
         belongs = place.reshape(-1, 1) == common
-        return _Scale(settings[common], belongs[belongs.any(1)].astype(np.float64))
+        return Scale(settings[common], belongs[belongs.any(1)].astype(np.float64))
     settings = settings[np.unique(np.linspace(0, len(settings) - 1, _GRID).round().astype(int))]
     # Straight between settings: where they lie unevenly a smooth curve would overshoot.
     basis = [np.interp(survey[:, 0], settings[:, 0], unit) for unit in np.eye(len(settings))]
-    return _Scale(settings, np.stack(basis, axis=1))
+    return Scale(settings, np.stack(basis, axis=1))
 
 
-def _circular_scale(survey: Array) -> _Scale:
+def _circular_scale(survey: Array) -> Scale:
     """The settings of a parameter that goes round: its two columns ``survey: (points, 2)`` are places on a circle."""
     turns = np.arange(_TURNS) / _TURNS
     circle = 0.5 + 0.5 * np.column_stack([np.cos(2 * np.pi * turns), np.sin(2 * np.pi * turns)])
     place = np.arctan2(survey[:, 1] - 0.5, survey[:, 0] - 0.5) / (2 * np.pi)
     basis = [np.interp(place, turns, unit, period=1.0) for unit in np.eye(_TURNS)]
-    return _Scale(circle, np.stack(basis, axis=1))
+    return Scale(circle, np.stack(basis, axis=1))
 
 
-def _moved(background: Array, mine: list[int], settings: Array) -> Array:
+def moved(background: Array, mine: list[int], settings: Array) -> Array:
     """(values, background, dim): the background with one parameter moved to each of its settings."""
     points = np.repeat(background[None], len(settings), axis=0)
     points[:, :, mine] = settings[:, None]
     return points
 
 
-def _values(space: Searchable | None, parameter: str, points: Array, scale: _Scale) -> tuple[Any, ...]:
+def _values(space: Searchable | None, parameter: str, points: Array, scale: Scale) -> tuple[Any, ...]:
     """What the settings are called; ``points: (values, dim)`` have them."""
     if space is None:
         return tuple(float(value) for value in scale.settings[:, 0])

@@ -53,6 +53,7 @@ _MOST_ANSWERS = 1000
 """More would make the report too large for a browser."""
 _MOST_CARDS = 12
 _MOST_DRIVERS = 4
+_MOST_PEOPLE = 20
 GENERATOR = "choicebo report"
 """By which a report is known as one of ours."""
 
@@ -76,7 +77,13 @@ def report_page(study: Study, rater: str | None = None, progress: ProgressCallba
         f'<p class="advice">{escape(found.advice.sentence)}</p>' if found.advice is not None else "",
         f'<p class="care">{escape(found.trust)}</p>' if found.trust else "",
     ]
-    parts = [*head, *_pareto(study, found), *_objectives(study, found), *_trust(study, posterior, found)]
+    parts = [
+        *head,
+        *_pareto(study, found),
+        *_agreement(study, found.agreement),
+        *_objectives(study, found),
+        *_trust(study, posterior, found),
+    ]
     parts += _history(study, rater)
     made = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     parts.append(f'<p class="quiet">Made with choicebo {__version__} on {made}.</p>')
@@ -104,6 +111,33 @@ def _pareto(study: Study, found: StudyResult) -> Iterable[str]:
         yield "<h2>How they differ</h2>"
         note = f"One line per option; those that nothing beats stand out. {beside.note}"
         yield f'<figure class="scroll">{beside.svg}<figcaption>{escape(note)}</figcaption></figure>'
+
+
+def _agreement(study: Study, found: insight.PeopleInsight | None) -> Iterable[str]:
+    if found is None:
+        return
+    yield "<h2>Agreement</h2>"
+    yield "<ul>" + "".join(f"<li>{escape(each)}</li>" for each in found.sentences) + "</ul>"
+    names = found.names[:_MOST_PEOPLE]
+    rows = [
+        [f"<b>{escape(name)}</b>", *(percent(share) if at != row else "" for at, share in enumerate(shares))]
+        for row, (name, shares) in enumerate(zip(names, found.likeness.matrix[:, : len(names)], strict=False))
+    ]
+    yield "<h3>How probably any two keep the same options of a set</h3>"
+    yield _table(["", *names], rows)
+    suiting = found.for_everybody[:_MOST_CARDS] or (found.compromise,)
+    for title, options in (
+        ("Probably acceptable to everybody" if found.for_everybody else "The best compromise", suiting),
+        ("What divides people most", found.dividing[:_MOST_CARDS]),
+    ):
+        if options:
+            yield f"<h3>{title}</h3>"
+            headings, values = as_table(study.space, [each.option for each in options])
+            cells = [
+                [percent(each.everybody), *map(percent, each.by_person[: len(names)]), *map(escape, row)]
+                for each, row in zip(options, values, strict=True)
+            ]
+            yield _table(["everybody", *(f"for {name}" for name in names), *headings], cells)
 
 
 def _cards(study: Study, options: Sequence[tuple[Option, str]]) -> str:

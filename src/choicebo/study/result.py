@@ -20,7 +20,7 @@ from choicebo.study.option_counts import count_options
 from choicebo.study.status import advise
 
 if TYPE_CHECKING:
-    from choicebo.insight import KnownObjective, Numbering, StopAdvice
+    from choicebo.insight import KnownObjective, Numbering, PeopleInsight, StopAdvice
     from choicebo.insight.drivers import Objective
     from choicebo.model.posterior import Posterior
     from choicebo.optimizer import ParetoOption
@@ -77,6 +77,8 @@ class StudyResult:
     """Answers that came since, or changed, and are being learned."""
     posterior: Posterior | None = None
     numbered: Numbering | None = None
+    agreement: PeopleInsight | None = None
+    """Where tastes are related, what suits all people and each of them."""
 
     def __repr__(self) -> str:
         told = f"{counted(len(self.best), 'best option')} of {len(self.points)}"

@@ -80,6 +80,8 @@ class Status:
     advice: StopAdvice | None = None
     """Whether to go on, and why."""
     surprising: tuple[Surprise, ...] = ()
+    agreement: tuple[str, ...] = ()
+    """Where tastes are related, what people agree and differ about, in sentences."""
 
     def to_dict(self) -> dict[str, Any]:
         """The same as JSON-compatible data."""
@@ -129,6 +131,7 @@ def describe(study: Study, rater: str | None, fitted: ChoiceOptimizer | None) ->
     from choicebo.insight import known_objectives
 
     known = known_objectives(posterior, study.space)
+    people = study.agreement() if rater is None else None
     return dataclasses.replace(
         plain,
         latent_dim=posterior.latent_dim,
@@ -141,6 +144,7 @@ def describe(study: Study, rater: str | None, fitted: ChoiceOptimizer | None) ->
         pareto_set=tuple(fitted.pareto_set()),
         advice=advise(study, posterior, questions, rater),
         surprising=_surprising(posterior, [act for act in past if act.counts]),
+        agreement=() if people is None else people.sentences,
     )
 
 

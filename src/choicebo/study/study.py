@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from choicebo.choices import ChoiceData
     from choicebo.choices.building import ReadChoices
     from choicebo.choices.tables import Progress
+    from choicebo.insight import PeopleInsight
     from choicebo.interop.notebook import ChoiceWidget
     from choicebo.model.engines.base import ProgressCallback
     from choicebo.model.posterior import Posterior
@@ -93,7 +94,7 @@ class Study:
         show: Show | None = None,
         folder: str | Path | None = None,
         baseline: Option | None = None,
-        raters: Literal["together", "separate"] = "together",
+        raters: Literal["together", "related", "separate"] = "together",
         executor: Executor | None = None,
         **settings: Any,
     ) -> Study:
@@ -402,7 +403,7 @@ class Study:
 
     @property
     def raters_mode(self) -> str:
-        """``"together"`` or ``"separate"``: how the answers of several raters are modelled."""
+        """``"together"``, ``"related"`` or ``"separate"``: how the answers of several raters are modelled."""
         return self._what.raters_mode
 
     @property
@@ -1432,7 +1433,26 @@ class Study:
         """
         from choicebo.study.result import build_result, with_names
 
-        return with_names(self, build_result(self, rater))
+        found = with_names(self, build_result(self, rater))
+        return found if rater is not None else replace(found, agreement=self.agreement())
+
+    def agreement(self, *, progress: ProgressCallback | None = None) -> PeopleInsight | None:
+        """What suits all raters, what each of them, and where they differ.
+
+        Args:
+            progress: Called as ``progress(stage, fraction)`` while the model is fitted; returning ``False`` interrupts.
+
+        Returns:
+            None if tastes are not modelled as related, or while fewer than two people have answered.
+        """
+        if self.raters_mode != "related":
+            return None
+        posterior = self.posterior(progress=progress)
+        if posterior is None or posterior.people is None:
+            return None
+        from choicebo.insight import agreement
+
+        return agreement(posterior, self.space)
 
     @property
     def objective_names(self) -> tuple[ObjectiveName, ...]:
@@ -1686,7 +1706,7 @@ class Study:
 
     def export_csv(
         self,
-        table: Literal["options", "answers", "pareto", "probabilities"],
+        table: Literal["options", "answers", "pareto", "probabilities", "agreement", "consensus"],
         path: str | Path | None = None,
         *,
         rater: str | None = None,
@@ -1694,7 +1714,8 @@ class Study:
         """Write a table as CSV.
 
         Args:
-            table: ``options`` shown, ``answers``, the ``pareto`` set, or the ``probabilities`` of all options to be in it.
+            table: ``options`` shown, ``answers``, the ``pareto`` set, or the ``probabilities`` of all options to be in it; where
+                tastes are related, ``agreement``, how alike any two people are, and ``consensus``, the options for all and each.
             path: A file to write as well.
             rater: Whose answers the model learns from; None: everybody's.
 

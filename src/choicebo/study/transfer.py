@@ -26,9 +26,10 @@ from choicebo.space.points import distinct
 from choicebo.study.option_counts import count_options
 
 if TYPE_CHECKING:
+    from choicebo.insight import PeopleInsight
     from choicebo.study.study import Study
 
-TABLES = ("options", "answers", "pareto", "probabilities")
+TABLES = ("options", "answers", "pareto", "probabilities", "agreement", "consensus")
 NOTHING = "Nothing was imported."
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 """How a cell begins that a spreadsheet would compute, or one that was protected from it."""
@@ -186,7 +187,41 @@ def csv_table(study: Study, table: str, rater: str | None = None) -> str:
     if table in ("pareto", "probabilities"):
         found = study.pareto_set(0.5 if table == "pareto" else 0.0, rater)
         return _csv(["probability", *names], [[f"{o.probability:.4f}", *_cells(o.option, names)] for o in found])
+    if table in ("agreement", "consensus"):
+        people = people_of(study)
+        if table == "agreement":
+            return _csv(
+                ["person", *people.names],
+                [
+                    [name, *(f"{share:.4f}" for share in row)]
+                    for name, row in zip(people.names, people.likeness.matrix, strict=True)
+                ],
+            )
+        head = ["consensus", "everybody", *(f"for {name}" for name in people.names), *names]
+        return _csv(
+            head,
+            [
+                [*(f"{p:.4f}" for p in (o.consensus, o.everybody, *o.by_person)), *_cells(o.option, names)]
+                for o in people.options
+            ],
+        )
     raise StudyError(f"There is no table {as_given(table)}: give one of {', '.join(map(repr, TABLES))}.")
+
+
+def people_of(study: Study) -> PeopleInsight:
+    """What suits several people.
+
+    Raises:
+        StudyError: Tastes are not modelled as related, or fewer than two people have answered.
+    """
+    found = study.agreement()
+    if found is not None:
+        return found
+    if study.raters_mode != "related":
+        raise StudyError(
+            "How far people agree is known where tastes are related: create a study with raters='related'."
+        )
+    raise StudyError("How far people agree is known once two of them have answered.")
 
 
 def _cells(option: Mapping[str, Any], names: Sequence[str]) -> list[Any]:

@@ -32,6 +32,8 @@ from choicebo.web.server import Server
 
 T = TypeVar("T")
 
+EVERYBODY = " everybody"
+"""By which a rater asks for the result of all. No rater has a name that begins with a space."""
 STATIC = resources.files("choicebo.web") / "static"
 
 
@@ -42,6 +44,8 @@ class Seat:
     study: Study
     visitor: Visitor
     metrics: Metrics
+    shared: bool = False
+    """Whether the server lets raters see what all of them taught."""
 
     @property
     def rater(self) -> str:
@@ -104,7 +108,7 @@ def seat(request: Request, name: str) -> Seat:
     visitor = access_of(request).visitor(request, study)
     request.state.person = study, visitor.rater
     server = server_of(request)
-    return Seat(server.study(study), visitor, server.scheduler.metrics)
+    return Seat(server.study(study), visitor, server.scheduler.metrics, server.settings.share_result)
 
 
 def owner_seat(request: Request, name: str) -> Seat:
@@ -129,12 +133,15 @@ def sees_result(request: Request, seat: Seat) -> bool:
 
 
 def whose(seat: Seat, asked: str = "") -> str | None:
-    """Whose answers a visitor's result is learned from; None: everybody's. The owner may ask for that of a rater."""
+    """Whose result a visitor sees; None: everybody's. The owner may ask for that of a rater.
+
+    Where tastes are related and results are shared, a rater may ask for everybody's, and never for another rater's.
+    """
     mode = seat.study.raters_mode
     if mode == "together":
         return None
     if not seat.visitor.is_owner:
-        return seat.rater
+        return None if asked == EVERYBODY and mode == "related" and seat.shared else seat.rater
     return asked or (OWNER if mode == "separate" else None)
 
 

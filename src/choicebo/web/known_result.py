@@ -9,6 +9,7 @@ from choicebo.serving.scheduler import BEFORE_THINKING
 from choicebo.study import StudyResult
 from choicebo.study.result import counted_result, outdated, with_names
 from choicebo.web.context import Seat, server_of, within
+from choicebo.web.people import is_of_others
 
 _BEFORE_COUNTS = 0.2
 """Seconds for which an earlier model is waited for before counts have to do."""
@@ -26,6 +27,10 @@ async def known_result(request: Request, sitting: Seat, learned_from: str | None
             found = await run_in_threadpool(outdated, study, known, learned_from)
         else:
             found = await within(request, sitting, _BEFORE_COUNTS, earlier)
+    if found is None and is_of_others(sitting, learned_from):
+        # Counts of few people's answers would tell a rater what the others kept.
+        answers = await run_in_threadpool(study.count_answers)
+        return StudyResult(answers, waiting=answers)
     if found is None:
         return await run_in_threadpool(counted_result, study, learned_from)
     return await run_in_threadpool(with_names, study, found)

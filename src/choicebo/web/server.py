@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import threading
 from concurrent.futures import Executor, Future
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
@@ -19,6 +20,9 @@ from choicebo.study.definition import StudyDefinition
 from choicebo.study.result import StudyResult, build_result, earlier_result
 from choicebo.web.server_settings import ServerSettings
 from choicebo.web.study_progress import Progress, build_progress
+
+if TYPE_CHECKING:
+    from choicebo.insight import PeopleInsight
 
 
 class Server:
@@ -105,6 +109,15 @@ class Server:
     def latest_result(self, study: Study, rater: str | None = None) -> StudyResult | None:
         """The result that was computed last, be it for these answers or for earlier ones."""
         found: StudyResult | None = self.scheduler.last(study, ("result", rater))
+        return found
+
+    def begin_agreement(self, study: Study) -> Future[PeopleInsight | None]:
+        """Compute what suits all raters and where they differ, in the background; it takes seconds."""
+        return self.scheduler.begin(study, ("agreement", None), study.agreement)
+
+    def latest_agreement(self, study: Study) -> PeopleInsight | None:
+        """What was computed last of it, be it for these answers or for earlier ones."""
+        found: PeopleInsight | None = self.scheduler.last(study, ("agreement", None))
         return found
 
     def begin_status(self, study: Study, rater: str | None = None) -> Future[Status]:

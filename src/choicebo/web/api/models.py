@@ -283,6 +283,54 @@ class ResultOut(_Out):
     trust: str = Field(description="What is poor about the fit, and what to do; empty if nothing is.")
 
 
+class PersonOut(_Out):
+    """Somebody who answered."""
+
+    name: str
+    answers: int
+    at_random: bool = Field(description="Whether they seem to answer at random, and are counted for little.")
+    lapse: float = Field(description="How probable a slip is.")
+
+
+class OptionForPeopleOut(_Out):
+    """An option, and how probable it is that nothing beats it."""
+
+    option: Option
+    consensus: float = Field(description="For what all share.")
+    everybody: float = Field(description="For everybody at once, but for those who answer at random.")
+    by_person: dict[str, float]
+
+
+class ShareOut(_Out):
+    """The share of personal taste in what decides, with its 95 % interval."""
+
+    estimate: float
+    lower: float
+    upper: float
+
+
+class LikenessOut(_Out):
+    """Probability that two people keep the same of a random set, in the order of the people."""
+
+    mean: list[list[float]]
+    lower: list[list[float]] = Field(description="The central 95 % of it.")
+    upper: list[list[float]]
+
+
+class AgreementOut(_Out):
+    """What suits several people, and where they differ."""
+
+    people: list[PersonOut]
+    share: ShareOut
+    sentences: list[str]
+    matrix: LikenessOut
+    consensus: list[OptionForPeopleOut] = Field(description="What nothing beats for what all share.")
+    for_everybody: list[OptionForPeopleOut] = Field(description="What is probably acceptable to everybody; often none.")
+    compromise: OptionForPeopleOut
+    dividing: list[OptionForPeopleOut] = Field(description="What divides people most, first.")
+    own: dict[str, list[OptionForPeopleOut]] = Field(description="The best of each person.")
+
+
 class LearningOut(Thinking):
     """The model is being computed: ask again in a moment. Until then there is a preliminary result."""
 

@@ -15,6 +15,7 @@ from choicebo.web.access import NotAllowedError, Visitor
 from choicebo.web.addresses import at, name_of
 from choicebo.web.api.models import (
     AdditionIn,
+    AgreementOut,
     AnswerIn,
     AnswerOut,
     ClashOut,
@@ -75,7 +76,7 @@ def sitting(request: Request, name: Annotated[str, Path(description="The name of
     study = name_of(name)
     visitor = access_of(request).bearer(request, study)
     server = server_of(request)
-    return Seat(server.study(study), visitor, server.scheduler.metrics)
+    return Seat(server.study(study), visitor, server.scheduler.metrics, server.settings.share_result)
 
 
 def owner_sitting(found: Annotated[Seat, Depends(sitting)]) -> Seat:
@@ -225,6 +226,22 @@ async def result(request: Request, found: Sitting, wait: Wait = 0.0, rater: Whos
             content = LearningOut(preliminary=_result(known)).model_dump(mode="json")
             return JSONResponse(content, 202, {"Retry-After": "1"})  # type: ignore[return-value]
     return _result(await known_result(request, found, learned_from))
+
+
+@router.get("/studies/{name}/agreement", summary="What suits everybody", responses={202: {"model": Thinking}})
+async def agreement(request: Request, found: OwnerSitting, wait: Wait = 0.0) -> AgreementOut:
+    """Where tastes are related, what suits all and each, and how alike any two people are; 202 while it is computed."""
+    if found.study.raters_mode != "related":
+        raise StudyError(
+            "How far people agree is known where tastes are related: create a study with raters 'related'."
+        )
+    begun = await run_in_threadpool(server_of(request).begin_agreement, found.study)
+    known = await within(request, found, wait, begun)
+    if known is None and not begun.done():
+        return _thinking()  # type: ignore[return-value]
+    if known is None:
+        raise StudyError("How far people agree is known once two of them have answered.")
+    return AgreementOut(**known.to_dict())
 
 
 @router.post("/studies/{name}/predict", summary="Predict options", responses={202: {"model": Thinking}})

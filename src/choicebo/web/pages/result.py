@@ -19,7 +19,7 @@ from choicebo.presentation import charts
 from choicebo.presentation.colours import is_hue
 from choicebo.study import Point, Study, StudyNotFoundError, StudyResult
 from choicebo.study.transfer import TABLES
-from choicebo.web import pictures, server_sent_events, trying
+from choicebo.web import people, pictures, server_sent_events, trying
 from choicebo.web.addresses import at, study_path
 from choicebo.web.context import (
     Form,
@@ -63,7 +63,7 @@ async def result_compare(request: Request, sitting: ResultSitting, rater: str = 
     """Two options side by side, for the script of the page."""
     found = await known_result(request, sitting, whose(sitting, rater))
     return await run_in_threadpool(
-        lambda: render(request, "parts/compared.html", seat=sitting, **_compared(request, sitting.study, found))
+        lambda: render(request, "parts/compared.html", seat=sitting, **_compared(request, sitting, found))
     )
 
 
@@ -84,6 +84,21 @@ def result_events(request: Request, sitting: ResultSitting, rater: str = "") -> 
     return server_sent_events.stream(
         request, server_of(request).begin_result(sitting.study, whose(sitting, rater)), explain
     )
+
+
+@router.get("/study/{name}/result/agreement")
+async def result_agreement(request: Request, sitting: OwnerSitting) -> Response:
+    """What suits all raters and where they differ, for the script of the page."""
+    known = await people.known_agreement(request, sitting)
+    return await run_in_threadpool(
+        lambda: render(request, "parts/agreement.html", seat=sitting, **people.shown(sitting.study, known))
+    )
+
+
+@router.get("/study/{name}/result/agreement/events")
+def agreement_events(request: Request, sitting: OwnerSitting) -> Response:
+    """Server-sent events until it is there."""
+    return server_sent_events.stream(request, server_of(request).begin_agreement(sitting.study), explain)
 
 
 @router.post("/study/{name}/result/name")
@@ -130,19 +145,30 @@ async def _shown(request: Request, sitting: Seat, rater: str, template: str) -> 
     learned_from = whose(sitting, rater)
     answers = await run_in_threadpool(sitting.study.count_answers, learned_from)
     found = await known_result(request, sitting, learned_from) if answers else None
+    if found is not None and found.posterior is None and people.is_of_others(sitting, learned_from):
+        found = None
+    compared = None
+    if found is not None and not found.is_preliminary and people.compares(sitting, learned_from):
+        compared = await people.known_agreement(request, sitting)
     return await run_in_threadpool(
-        lambda: render(request, template, seat=sitting, **_known(request, sitting, learned_from, found))
+        lambda: render(
+            request,
+            template,
+            seat=sitting,
+            **_known(request, sitting, learned_from, found),
+            **people.shown(sitting.study, compared),
+        )
     )
 
 
 def _known(request: Request, sitting: Seat, learned_from: str | None, found: StudyResult | None) -> dict[str, Any]:
-    study = sitting.study
-    several = learned_from is not None and sitting.visitor.is_owner
+    study, asked = sitting.study, people.asked(sitting, learned_from)
     context: dict[str, Any] = {
         "result": found,
         "whose": learned_from,
-        "query": "" if learned_from is None else "?" + urlencode({"rater": learned_from}),
-        "people": [person.name for person in study.raters()] if several else [],
+        "asked": asked,
+        "query": "" if asked is None else "?" + urlencode({"rater": asked}),
+        "people": people.switch(sitting, learned_from),
         "chart_style": chart_style_address(),
     }
     if found is None:
@@ -158,7 +184,7 @@ def _known(request: Request, sitting: Seat, learned_from: str | None, found: Stu
         "maps": _maps(study, found),
         "effects": _effects(study, found),
     }
-    return context | _compared(request, study, found)
+    return context | _compared(request, sitting, found)
 
 
 def _maps(study: Study, found: StudyResult) -> list[charts.Chart]:
@@ -183,13 +209,16 @@ def _effects(study: Study, found: StudyResult) -> list[list[tuple[Any, Markup]]]
     return listed
 
 
-def _compared(request: Request, study: Study, found: StudyResult) -> dict[str, Any]:
+def _compared(request: Request, sitting: Seat, found: StudyResult) -> dict[str, Any]:
     """The two options that the address names, side by side."""
+    study = sitting.study
     keys = request.query_params.getlist("option")[:2]
     pair = [point for key in keys for point in found.points if point.key == key]
     comparison = pictures.compared(study, [point.option for point in pair]) if len(pair) == 2 else None
     numbers = [found.points.index(point) + 1 for point in pair]
-    return {"compared": comparison, "pair": pair, "numbers": numbers, "chosen": keys}
+    return {"compared": comparison, "pair": pair, "numbers": numbers, "chosen": keys} | {
+        "keeping": people.who_keeps(request, sitting, [point.option for point in pair])
+    }
 
 
 def worth_a_card(points: Sequence[Point]) -> Sequence[Point]:

@@ -82,6 +82,7 @@
     old.replaceWith(next);
     window.htmx?.process(next);
     begin(next);
+    next.querySelectorAll("[data-thinking]").forEach(begin);
     if (id !== "stage") return;
     window.scrollTo(0, 0);
     if (hadFocus) (one("[data-mark]", next) ?? one("#main")).focus({ preventScroll: true, focusVisible: false });
