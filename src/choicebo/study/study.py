@@ -1444,6 +1444,10 @@ class Study:
 
         Returns:
             None if tastes are not modelled as related, or while fewer than two people have answered.
+
+        Examples:
+            >>> study.agreement() is None
+            True
         """
         if self.raters_mode != "related":
             return None
