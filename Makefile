@@ -12,7 +12,7 @@ INSTALL = $(BIN)/pip install --quiet $(if $(CONSTRAINTS),--constraint $(CONSTRAI
 # Small matrices: BLAS threads of their own only stand in each other's way.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: run test test-slow check audit bench docs dist constraints clean venv
+.PHONY: run test test-slow check audit bench docs docs-version dist constraints clean venv
 
 # The web app on a ready example study; its file stays, so that the next time it goes on.
 run: $(VENV)/.installed-web
@@ -50,8 +50,13 @@ audit: $(VENV)/.installed-dev
 bench: $(VENV)/.installed-cli
 	$(BIN)/choicebo bench
 
+# The site in `site`; a warning is an error. `mkdocs serve` shows it while you write.
 docs: $(VENV)/.installed-docs
-	$(BIN)/mkdocs build --strict --site-dir site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir site
+
+# One version of the site beside the others, on the branch gh-pages: make docs-version VERSION=0.2 ALIAS=latest
+docs-version: $(VENV)/.installed-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mike deploy --push --update-aliases $(VERSION) $(ALIAS)
 
 # Wheel and source archive, and whether the wheel works in an environment of its own with the core alone.
 dist: $(VENV)/.installed-dev

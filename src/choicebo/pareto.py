@@ -12,12 +12,23 @@ MAX_OBJECTIVES = 31
 
 
 def dominates(a: ArrayLike, b: ArrayLike) -> bool:
-    """Whether a is at least as good as b in every objective and better in one. a, b: (k,).
+    """Say whether ``a`` is at least as good as ``b`` in every objective and better in one; larger is better.
 
-    >>> dominates([1.0, 2.0], [1.0, 1.0])
-    True
-    >>> dominates([1.0, 2.0], [1.0, 2.0])
-    False
+    Args:
+        a: Values of one option, (k,).
+        b: Values of the other, (k,).
+
+    Returns:
+        True or False.
+
+    Raises:
+        InvalidInputError: The two do not have the same number of finite values.
+
+    Examples:
+        >>> dominates([1.0, 2.0], [1.0, 1.0])
+        True
+        >>> dominates([1.0, 2.0], [1.0, 2.0])
+        False
     """
     first = _numbers(a, "a", ndim=1)
     second = _numbers(b, "b", ndim=1)
@@ -27,10 +38,20 @@ def dominates(a: ArrayLike, b: ArrayLike) -> bool:
 
 
 def non_dominated(values: ArrayLike) -> NDArray[np.bool_]:
-    """Which rows no other row dominates; of equal rows all are. values: (n, k), result: (n,).
+    """Say which rows no other row dominates; larger is better.
 
-    >>> non_dominated([[2.0, 1.0], [1.0, 2.0], [1.0, 1.0], [2.0, 1.0]]).tolist()
-    [True, True, False, True]
+    Args:
+        values: A row of objectives for each option, (n, k).
+
+    Returns:
+        True or False for each row, (n,); of equal rows all or none.
+
+    Raises:
+        InvalidInputError: The values are not of this shape.
+
+    Examples:
+        >>> non_dominated([[2.0, 1.0], [1.0, 2.0], [1.0, 1.0], [2.0, 1.0]]).tolist()
+        [True, True, False, True]
     """
     points = _numbers(values, "values", ndim=2)
     import moocore
@@ -39,12 +60,23 @@ def non_dominated(values: ArrayLike) -> NDArray[np.bool_]:
 
 
 def hypervolume(values: ArrayLike, reference: ArrayLike) -> float:
-    """The volume that the rows dominate beyond the reference. values: (n, k), reference: (k,).
+    """Compute the volume that the rows dominate beyond the reference.
 
     A row that is not better than the reference in every objective adds nothing.
 
-    >>> hypervolume([[2.0, 1.0], [1.0, 2.0], [9.0, -1.0]], reference=[0.0, 0.0])
-    3.0
+    Args:
+        values: A row of objectives for each option, (n, k); larger is better.
+        reference: Where the volume begins, (k,).
+
+    Returns:
+        The volume.
+
+    Raises:
+        InvalidInputError: The values are not of these shapes.
+
+    Examples:
+        >>> hypervolume([[2.0, 1.0], [1.0, 2.0], [9.0, -1.0]], reference=[0.0, 0.0])
+        3.0
     """
     points, corner = _points_and_reference(values, reference)
     better = np.all(points > corner, axis=1)
@@ -56,10 +88,21 @@ def hypervolume(values: ArrayLike, reference: ArrayLike) -> float:
 
 
 def hypervolume_contributions(values: ArrayLike, reference: ArrayLike) -> NDArray[np.float64]:
-    """The hypervolume that would be lost without each row alone. values: (n, k), result: (n,).
+    """Compute the hypervolume that would be lost without each row alone.
 
-    >>> hypervolume_contributions([[3.0, 1.0], [1.0, 2.0], [1.0, 1.0]], reference=[0.0, 0.0]).tolist()
-    [2.0, 1.0, 0.0]
+    Args:
+        values: A row of objectives for each option, (n, k); larger is better.
+        reference: Where the volume begins, (k,).
+
+    Returns:
+        The contributions, (n,).
+
+    Raises:
+        InvalidInputError: The values are not of these shapes.
+
+    Examples:
+        >>> hypervolume_contributions([[3.0, 1.0], [1.0, 2.0], [1.0, 1.0]], reference=[0.0, 0.0]).tolist()
+        [2.0, 1.0, 0.0]
     """
     points, corner = _points_and_reference(values, reference)
     lost = np.zeros(len(points))

@@ -129,7 +129,9 @@ def test_the_command_prints_rows_and_writes_figures(tmp_path: Path, monkeypatch:
     form = bench_forms.FormTiming("toy", 60.0, 32.0, 0.81, 0.82, 0.01, 1.0, 0.5)
     monkeypatch.setattr(bench_forms, "compare", lambda _: iter([form]))
     asked = bench_scale.QuestionTiming(5000, 4966, 1.9, 2.7)
-    monkeypatch.setattr(bench_scale, "in_own_process", lambda *_: asked)
+    crowd = bench_scale.PeopleTiming(50, 50, 100, 12.3, 20.1, 456.0, 400.0, ())
+    measured = {bench_scale.time_question: asked, bench_scale.time_people: crowd}
+    monkeypatch.setattr(bench_scale, "in_own_process", lambda function, *_: measured[function])
     path = tmp_path / "scale.json"
     arguments = ["bench", "--scale", "--sizes", "1000,2000", "--json", str(path)]
     result = CliRunner().invoke(build_app(), arguments, env={"CHOICEBO_DATA": ""})
@@ -140,12 +142,23 @@ def test_the_command_prints_rows_and_writes_figures(tmp_path: Path, monkeypatch:
     assert written["forms"][0]["task"] == "toy"
     assert "after 5,000 answers about 4,966 options: 1.9 s" in result.output
     assert written["question"][0]["answers"] == 5000
+    assert "50 people with 50 answers each about 100 options" in result.output
+    assert "12.3 s, 20.1 CPU-s, 456 MB" in result.output
+    assert written["people"][0]["people"] == 50
 
 
 def test_the_question_of_a_long_study_is_timed() -> None:
     found = bench_scale.time_question(40)
     assert found.answers == 40
     assert found.seconds > 0.0
+
+
+def test_the_fit_of_several_people_is_timed() -> None:
+    found = bench_scale.time_people(3, 6)
+    assert (found.people, found.answers_each) == (3, 6)
+    assert found.options > 20
+    assert found.seconds > 0.0
+    assert found.megabytes > 50.0
 
 
 @pytest.mark.parametrize("sizes", ["", "abc", "5", "100,-1"])

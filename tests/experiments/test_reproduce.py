@@ -8,9 +8,19 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from choicebo.__main__ import build_app
-from choicebo.experiments import accuracy_trials, datasets, latent_dim_trials, optimisation_trials, reproduce
+from choicebo.experiments import (
+    accuracy_trials,
+    datasets,
+    latent_dim_trials,
+    optimisation_trials,
+    provenance,
+    raters_electricity,
+    raters_simulated,
+    raters_sushi,
+    reproduce,
+)
 from choicebo.experiments.datasets import RealData
-from choicebo.experiments.trials import Trial
+from choicebo.experiments.trials import FinishedTrial, Trial
 from choicebo.model.posterior import PREDICTION_RULES
 
 
@@ -80,7 +90,7 @@ def test_what_is_stored_can_be_reported_without_running_the_rest(without_fits, t
     assert "| bo | sobol | 2 of 15 |" in (tmp_path / "bo.md").read_text()
 
 
-@pytest.mark.parametrize("experiment", ["toy", "dimension", "stopping", "bo"])
+@pytest.mark.parametrize("experiment", ["toy", "dimension", "stopping", "raters", "bo"])
 def test_where_nothing_is_stored_nothing_can_be_reported(experiment, tmp_path):
     nothing = CliRunner().invoke(build_app(), ["reproduce", experiment, "--stored", "--out", str(tmp_path)])
     assert nothing.exit_code == 1
@@ -94,6 +104,7 @@ def test_where_nothing_is_stored_nothing_can_be_reported(experiment, tmp_path):
         ("real", {"data", "seed", "splits", "scaling"}),
         ("dimension", {"seed"}),
         ("stopping", {"seed"}),
+        ("raters", {"data", "seed", "parts", "repetitions"}),
         ("bo", {"problems", "methods", "repetitions", "iterations", "noise", "lapse"}),
         ("all", {"data", "seed", "scaling"}),
     ],
@@ -179,3 +190,73 @@ def test_the_grid_of_the_toy_experiment_has_the_papers_sizes():
     assert [trial.settings["n_choices"] for trial in fits] == [100] * 5 + [300] * 5
     panels = [tuple(trial.settings.values()) for trial in grid if trial.task == accuracy_trials.PICTURE]
     assert sorted(panels) == [(50, 3), (50, 5), (150, 3), (150, 5)]
+
+
+def people_scored(trial: Trial, **data: object) -> dict:
+    """The result of a trial with several people, without the work."""
+    if trial.experiment != "raters-simulated":
+        n = trial.settings["people"]
+        return {"log_score": [-1.0] * n, "right": [0.5] * n, "seconds": 1.0, "problems": []}
+    score = {"log_score": -1.0, "right": 0.5}
+    shares = {"share": [0.3, 0.3], "lower": [0.1, 0.1], "upper": [0.5, 0.5]}
+    found = {"newcomer": score, "people": score, "seconds": 1.0, "problems": []}
+    return found | ({"agreement": shares} if trial.method == "related" else {})
+
+
+@pytest.fixture
+def without_people(monkeypatch):
+    for module in (raters_simulated, raters_electricity, raters_sushi):
+        monkeypatch.setattr(module, "run_trial", people_scored)
+    monkeypatch.setattr(raters_electricity, "read", lambda folder: None)
+    monkeypatch.setattr(raters_sushi, "read", lambda folder: (None, None))
+    monkeypatch.delenv("CHOICEBO_DATA", raising=False)
+
+
+def test_several_people_are_reported_with_a_picture(without_people, tmp_path):
+    invoke("raters", "--data", str(tmp_path), "--out", str(tmp_path))
+    text = (tmp_path / "raters.md").read_text()
+    headings = [line[3:] for line in text.splitlines() if line.startswith("## ")]
+    assert headings == ["Simulated people", "Electricity suppliers", "Sushi", "How it was made"]
+    assert text.startswith("# choicebo learns from several people")
+    for name in (
+        "raters.html",
+        "raters.png",
+        "raters-simulated.jsonl",
+        "raters-electricity.jsonl",
+        "raters-sushi.jsonl",
+    ):
+        assert (tmp_path / name).stat().st_size > 0
+
+
+def test_without_data_only_simulated_people_are_run_and_it_is_told(without_people, tmp_path):
+    result = invoke("raters", "--repetitions", "1", "--out", str(tmp_path))
+    assert "Kamishima" in result.stderr
+    assert not (tmp_path / "raters-sushi.jsonl").exists()
+    stored = [json.loads(line) for line in (tmp_path / "raters-simulated.jsonl").read_text().splitlines()]
+    assert {each["repetition"] for each in stored} == {0}
+
+
+def test_parts_of_the_experiment_with_several_people_can_be_chosen(without_people, tmp_path):
+    invoke("raters", "--parts", "sushi", "--data", str(tmp_path), "--out", str(tmp_path))
+    assert not (tmp_path / "raters-simulated.jsonl").exists()
+    unknown, lacking = (
+        CliRunner().invoke(build_app(), ["reproduce", "raters", "--parts", part, "--out", str(tmp_path)])
+        for part in ("bread", "sushi")
+    )
+    assert unknown.exit_code == lacking.exit_code == 2
+    assert "no part is called 'bread'" in " ".join(unknown.stderr.split())
+    assert "set CHOICEBO_DATA" in " ".join(lacking.stderr.split())
+
+
+def test_results_and_report_name_the_commit_of_the_sources(without_fits, tmp_path, monkeypatch):
+    monkeypatch.setattr(provenance, "commit", lambda: "0123456789ab")
+    invoke("toy", "--quick", "--out", str(tmp_path))
+    stored = [json.loads(line) for line in (tmp_path / "toy.jsonl").read_text().splitlines()]
+    assert {each["commit"] for each in stored} == {"0123456789ab"}
+    assert "| commits of the results | 0123456789ab |" in (tmp_path / "toy.md").read_text()
+
+
+def test_a_result_from_before_commits_were_stored_is_read():
+    before = FinishedTrial(Trial("toy", "toy", "choice-gp", 0), {}, 1.0, "2026-01-01T00:00:00+00:00", "0.1.0").to_dict()
+    del before["commit"]
+    assert FinishedTrial.from_dict(before).commit == ""

@@ -58,7 +58,7 @@ def test_settings_that_are_missing_take_their_default():
             {"space": cb.Catalogue([{"sku": "A", "x": 1}, {"sku": "B", "x": 2}]), "baseline": "C"},
             "no row with sku = 'C'",
         ),
-        ({"raters": "alone"}, "'raters' of the study is 'alone': give 'together' or 'separate'"),
+        ({"raters": "alone"}, "'raters' of the study is 'alone': give 'together', 'related' or 'separate'"),
         ({"show": {"kind": "bar"}}, "'show.kind' of the study is 'bar': give 'bars', 'svg' or 'image'"),
         ({"show": {"kind": "svg", "templat": "x"}}, "unknown key 'show.templat'. Did you mean 'template'"),
         ({"show": {"kind": "bars", "template": "x"}}, "Bars take no template"),

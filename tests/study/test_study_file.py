@@ -239,7 +239,7 @@ SPACE = Space([Real("a", 0, 1)])
 def test_the_schema_knows_every_key_of_a_study_file():
     schema = json_schema()
     assert set(schema["properties"]) == {
-        "constraints", "study", "parameter", "fixed", "catalogue", "baseline", "show",
+        "constraints", "study", "parameter", "fixed", "catalogue", "baseline", "show", "objectives",
     }  # fmt: skip
     kinds = {kind["properties"]["kind"]["const"] for kind in schema["properties"]["parameter"]["items"]["oneOf"]}
     assert kinds == {"real", "integer", "angle", "ordinal", "categorical"}

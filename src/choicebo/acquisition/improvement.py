@@ -83,7 +83,7 @@ def improvement(state: Attained, latent: Array) -> Array:
 
 
 def improvement_gradient(state: Attained, latent: Array) -> tuple[Array, Array]:
-    """What :func:`improvement` gives, (n, draws), and its derivative by ``latent``, (n, draws, n_e)."""
+    """What `improvement` gives, (n, draws), and its derivative by ``latent``, (n, draws, n_e)."""
     state, share = _in_precision_of(latent, state)
     power = latent.shape[2]
     gain, by_latent = np.zeros(latent.shape[:2], dtype=latent.dtype), np.zeros_like(latent)

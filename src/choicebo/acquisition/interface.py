@@ -36,7 +36,7 @@ class Acquisition(Protocol):
     """How good it would be to show a point; one file each.
 
     This is all that an acquisition of your own needs: its derivatives are then found by finite differences, at the cost of
-    two scores for each input. One that has ``score_gradient`` too (:class:`Differentiable`) is faster.
+    two scores for each input. One that has ``score_gradient`` too (`Differentiable`) is faster.
     """
 
     @property

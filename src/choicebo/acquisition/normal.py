@@ -32,8 +32,9 @@ _TAIL = (
 def log_cdf(x: Array) -> Array:
     """``log Phi(x)``, elementwise, finite everywhere.
 
-    >>> log_cdf(np.array([-40.0, 0.0, 3.0])).round(3).tolist()
-    [-804.608, -0.693, -0.001]
+    Examples:
+        >>> log_cdf(np.array([-40.0, 0.0, 3.0])).round(3).tolist()
+        [-804.608, -0.693, -0.001]
     """
     tail, exponent = _scaled_tail(x), -0.5 * (x * x)
     below = x < 0
@@ -42,10 +43,11 @@ def log_cdf(x: Array) -> Array:
 
 
 def mills_ratio(x: Array) -> Array:
-    """``phi(x) / Phi(x)``, the derivative of :func:`log_cdf`.
+    """``phi(x) / Phi(x)``, the derivative of `log_cdf`.
 
-    >>> mills_ratio(np.array([-100.0, 0.0, 3.0])).round(3).tolist()
-    [100.01, 0.798, 0.004]
+    Examples:
+        >>> mills_ratio(np.array([-100.0, 0.0, 3.0])).round(3).tolist()
+        [100.01, 0.798, 0.004]
     """
     tail, density = _scaled_tail(x), np.exp(-0.5 * (x * x))
     # Below zero the Gaussian factors cancel on paper, so that no rounding can.
@@ -57,8 +59,9 @@ def mills_ratio(x: Array) -> Array:
 def cdf(x: Array) -> Array:
     """``Phi(x)``, elementwise.
 
-    >>> cdf(np.array([-1.0, 0.0, 3.0])).round(4).tolist()
-    [0.1587, 0.5, 0.9987]
+    Examples:
+        >>> cdf(np.array([-1.0, 0.0, 3.0])).round(4).tolist()
+        [0.1587, 0.5, 0.9987]
     """
     tail = _scaled_tail(x) * np.exp(-0.5 * (x * x))
     return np.where(x < 0, tail, 1.0 - tail)

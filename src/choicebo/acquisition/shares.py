@@ -23,12 +23,13 @@ def shares(tried: Sequence[int], lasting: Sequence[int]) -> Array:
     success. The last is never the one to lose: what lasts tells when an acquisition fails, and little about
     which of two that succeed is better, for an uncertain option is believed good for as long as nothing beat it.
 
-    >>> shares([0, 0], [0, 0]).tolist()
-    [0.5, 0.5, 0.0]
-    >>> shares([30, 50], [0, 9]).round(2).tolist()
-    [0.14, 0.5, 0.36]
-    >>> shares([50, 30], [9, 0]).tolist()
-    [0.5, 0.5, 0.0]
+    Examples:
+        >>> shares([0, 0], [0, 0]).tolist()
+        [0.5, 0.5, 0.0]
+        >>> shares([30, 50], [0, 9]).round(2).tolist()
+        [0.14, 0.5, 0.36]
+        >>> shares([50, 30], [9, 0]).tolist()
+        [0.5, 0.5, 0.0]
     """
     # One success and one failure in advance: before anything was tried all are alike.
     rate = (np.asarray(lasting) + 1.0) / (np.asarray(tried) + 2.0)
@@ -41,8 +42,9 @@ def shares(tried: Sequence[int], lasting: Sequence[int]) -> Array:
 def allotted(share: Array, count: int, seed: int) -> NDArray[np.int64]:
     """Whose each of ``count`` options is: as many of each as its share says, up to a fraction that is drawn.
 
-    >>> allotted(np.array([0.5, 0.5]), 4, seed=0).tolist()
-    [0, 0, 1, 1]
+    Examples:
+        >>> allotted(np.array([0.5, 0.5]), 4, seed=0).tolist()
+        [0, 0, 1, 1]
     """
     at = (np.random.default_rng(seed).random() + np.arange(count)) / count
     return np.minimum(np.searchsorted(np.cumsum(share), at, side="right"), len(share) - 1)

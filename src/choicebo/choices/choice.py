@@ -20,15 +20,25 @@ _LEAST_WEIGHT, _MOST_WEIGHT = 1e-6, 1e9
 class Choice:
     """One answer: of the options shown, those that were kept.
 
-    >>> choice = Choice(shown=(4, 0, 2), kept=[2, 4])
-    >>> choice
-    Choice(shown=(4, 0, 2), kept=(4, 2))
-    >>> choice.rejected
-    (0,)
-    >>> Choice((0, 1), (1,), weight=3)
-    Choice(shown=(0, 1), kept=(1,), weight=3)
-    >>> Choice((0, 1), (1,), rater="Ann")
-    Choice(shown=(0, 1), kept=(1,), rater='Ann')
+    Args:
+        shown: Indices of the options shown, in the order shown; at least two.
+        kept: Indices of those kept; at least one.
+        weight: How often the answer counts, as if so many people had given it.
+        rater: Who answered, if several people did.
+
+    Raises:
+        DataError: Something was kept that was not shown, nothing was kept, or fewer than two were shown.
+
+    Examples:
+        >>> choice = Choice(shown=(4, 0, 2), kept=[2, 4])
+        >>> choice
+        Choice(shown=(4, 0, 2), kept=(4, 2))
+        >>> choice.rejected
+        (0,)
+        >>> Choice((0, 1), (1,), weight=3)
+        Choice(shown=(0, 1), kept=(1,), weight=3)
+        >>> Choice((0, 1), (1,), rater="Ann")
+        Choice(shown=(0, 1), kept=(1,), rater='Ann')
     """
 
     shown: tuple[int, ...]

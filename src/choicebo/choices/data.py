@@ -37,13 +37,21 @@ class ChoiceData:
 
     Rows of X that are exactly equal are one option: the first is retained and the choices are renumbered.
 
-    >>> data = ChoiceData([[0.0, 1.0], [0.5, 0.5], [0.0, 1.0]], [Choice(shown=(1, 2), kept=(2,))])
-    >>> data
-    ChoiceData(n_options=2, dim=2, n_choices=1)
-    >>> data.choices
-    (Choice(shown=(1, 0), kept=(0,)),)
-    >>> data.index_map.tolist()
-    [0, 1, 0]
+    Args:
+        X: The options as points of the unit cube, (m, d).
+        choices: The answers, each as `Choice` or as (shown, kept); their indices are rows of X.
+
+    Raises:
+        DataError: A value lies outside the unit cube, or a choice names an option that is not there.
+
+    Examples:
+        >>> data = ChoiceData([[0.0, 1.0], [0.5, 0.5], [0.0, 1.0]], [Choice(shown=(1, 2), kept=(2,))])
+        >>> data
+        ChoiceData(n_options=2, dim=2, n_choices=1)
+        >>> data.choices
+        (Choice(shown=(1, 0), kept=(0,)),)
+        >>> data.index_map.tolist()
+        [0, 1, 0]
     """
 
     X: Array
@@ -84,11 +92,22 @@ class ChoiceData:
     def from_sets(cls, sets: Iterable[ArrayLike], kept: Iterable[Iterable[SupportsIndex]]) -> ChoiceData:
         """Build the data from the sets shown, each (k_i, d), and the positions kept within each.
 
-        >>> data = ChoiceData.from_sets([[[0.1], [0.2]], [[0.2], [0.3], [0.4]]], kept=[[1], [0, 2]])
-        >>> data.X.ravel().tolist()
-        [0.1, 0.2, 0.3, 0.4]
-        >>> data.choices[1]
-        Choice(shown=(1, 2, 3), kept=(1, 3))
+        Args:
+            sets: The options of each set shown, (k_i, d).
+            kept: The positions kept of each set.
+
+        Returns:
+            The options of all sets, equal ones merged, and a choice for each set.
+
+        Raises:
+            DataError: Sets and positions do not fit together.
+
+        Examples:
+            >>> data = ChoiceData.from_sets([[[0.1], [0.2]], [[0.2], [0.3], [0.4]]], kept=[[1], [0, 2]])
+            >>> data.X.ravel().tolist()
+            [0.1, 0.2, 0.3, 0.4]
+            >>> data.choices[1]
+            Choice(shown=(1, 2, 3), kept=(1, 3))
         """
         shown = items(sets, "sets", "a list of arrays, one for each set shown")
         positions_kept = items(kept, "kept", "a list of lists of positions, one for each set")
@@ -130,8 +149,15 @@ class ChoiceData:
             undecided: Pairs that the person could not decide; they come after the others.
             weights: How often each pair counts, first those of ``pairs``; None: once.
 
-        >>> ChoiceData.from_pairs([[0.1], [0.2], [0.3]], [(2, 0)], undecided=[(0, 1)]).choices
-        (Choice(shown=(2, 0), kept=(2,)), Choice(shown=(0, 1), kept=(0, 1)))
+        Returns:
+            The options, and a choice for each pair.
+
+        Raises:
+            DataError: A pair does not name two rows of X.
+
+        Examples:
+            >>> ChoiceData.from_pairs([[0.1], [0.2], [0.3]], [(2, 0)], undecided=[(0, 1)]).choices
+            (Choice(shown=(2, 0), kept=(2,)), Choice(shown=(0, 1), kept=(0, 1)))
         """
         return cls._of(kinds.pairs(X, pairs, undecided, weights))
 
@@ -156,8 +182,15 @@ class ChoiceData:
             best: The chosen row of X of each set.
             weights: How often each answer counts; None: once.
 
-        >>> ChoiceData.from_best([[0.1], [0.2], [0.3]], shown=[(0, 1, 2)], best=[1]).choices
-        (Choice(shown=(0, 1, 2), kept=(1,)),)
+        Returns:
+            The options, and the choices that the answers stand for.
+
+        Raises:
+            DataError: An answer names a row that was not shown.
+
+        Examples:
+            >>> ChoiceData.from_best([[0.1], [0.2], [0.3]], shown=[(0, 1, 2)], best=[1]).choices
+            (Choice(shown=(0, 1, 2), kept=(1,)),)
         """
         return cls._of(kinds.best(X, shown, best, weights))
 
@@ -186,11 +219,18 @@ class ChoiceData:
             shown: The options of each ranking, if not all of them were ranked.
             weights: How often each ranking counts; None: once.
 
-        >>> data = ChoiceData.from_rankings([[0.1], [0.2], [0.3], [0.4]], [[2, 0]], shown=[[0, 1, 2, 3]])
-        >>> data.choices
-        (Choice(shown=(0, 1, 2, 3), kept=(2,)), Choice(shown=(0, 1, 3), kept=(0,)))
-        >>> ChoiceData.from_rankings([[0.1], [0.2], [0.3]], [[(0, 2), 1]]).choices
-        (Choice(shown=(0, 2, 1), kept=(0, 2)),)
+        Returns:
+            The options, and the choices that the rankings stand for.
+
+        Raises:
+            DataError: A ranking names a row twice, or one that was not shown.
+
+        Examples:
+            >>> data = ChoiceData.from_rankings([[0.1], [0.2], [0.3], [0.4]], [[2, 0]], shown=[[0, 1, 2, 3]])
+            >>> data.choices
+            (Choice(shown=(0, 1, 2, 3), kept=(2,)), Choice(shown=(0, 1, 3), kept=(0,)))
+            >>> ChoiceData.from_rankings([[0.1], [0.2], [0.3]], [[(0, 2), 1]]).choices
+            (Choice(shown=(0, 2, 1), kept=(0, 2)),)
         """
         return cls._of(kinds.rankings(X, rankings, shown, weights))
 
@@ -221,9 +261,16 @@ class ChoiceData:
             worst: The worst row of X of each set.
             weights: How often each answer counts; None: once.
 
-        >>> data = ChoiceData.from_best_worst([[0.1], [0.2], [0.3]], shown=[(0, 1, 2)], best=[1], worst=[0])
-        >>> data.choices
-        (Choice(shown=(0, 1, 2), kept=(1,)), Choice(shown=(2, 0), kept=(2,)))
+        Returns:
+            The options, and the choices that the answers stand for.
+
+        Raises:
+            DataError: An answer names a row that was not shown, or the same as best and worst.
+
+        Examples:
+            >>> data = ChoiceData.from_best_worst([[0.1], [0.2], [0.3]], shown=[(0, 1, 2)], best=[1], worst=[0])
+            >>> data.choices
+            (Choice(shown=(0, 1, 2), kept=(1,)), Choice(shown=(2, 0), kept=(2,)))
         """
         return cls._of(kinds.best_worst(X, shown, best, worst, weights))
 
@@ -248,8 +295,15 @@ class ChoiceData:
             baseline: The row of X that they were compared with.
             weights: How often each answer counts; None: once.
 
-        >>> ChoiceData.from_approvals([[0.1], [0.2], [0.3]], [(1, True), (2, False)], baseline=0).choices
-        (Choice(shown=(1, 0), kept=(1,)), Choice(shown=(0, 2), kept=(0,)))
+        Returns:
+            The options, and a choice for each comparison with the baseline.
+
+        Raises:
+            DataError: An answer names no row of X.
+
+        Examples:
+            >>> ChoiceData.from_approvals([[0.1], [0.2], [0.3]], [(1, True), (2, False)], baseline=0).choices
+            (Choice(shown=(1, 0), kept=(1,)), Choice(shown=(0, 2), kept=(0,)))
         """
         return cls._of(kinds.approvals(X, approvals, baseline, weights))
 
@@ -274,8 +328,15 @@ class ChoiceData:
             sittings: For each sitting a dict of ratings by row of X; larger is better.
             weights: How often each sitting counts; None: once.
 
-        >>> ChoiceData.from_ratings([[0.1], [0.2], [0.3]], [{0: 5, 1: 3, 2: 3}]).choices
-        (Choice(shown=(0, 1), kept=(0,)), Choice(shown=(0, 2), kept=(0,)))
+        Returns:
+            The options, and the choices that the ratings imply.
+
+        Raises:
+            DataError: A rating is no number, or is about no row of X.
+
+        Examples:
+            >>> ChoiceData.from_ratings([[0.1], [0.2], [0.3]], [{0: 5, 1: 3, 2: 3}]).choices
+            (Choice(shown=(0, 1), kept=(0,)), Choice(shown=(0, 2), kept=(0,)))
         """
         return cls._of(kinds.ratings(X, sittings, weights))
 
@@ -328,15 +389,19 @@ class ChoiceData:
             scale: Whether each input is scaled from its least to its greatest value, instead of lying in the unit cube.
             progress: Called as ``progress(stage, fraction)`` while a large table is read.
 
+        Returns:
+            The options of the table, and its answers as choices.
+
         Raises:
             DataError: Rows are wrong: they are named together, with what would be right.
 
-        >>> rows = [{"choice": 1, "kept": True, "price": 0.2}, {"choice": 1, "kept": False, "price": 0.9}]
-        >>> ChoiceData.from_frame(rows).choices
-        (Choice(shown=(0, 1), kept=(0,)),)
-        >>> menu = [{"option": "A", "price": 3.0}, {"option": "B", "price": 5.0}]
-        >>> ChoiceData.from_frame("winner,loser\\nB,A\\n", "pairs", options=menu, scale=True).X.tolist()
-        [[1.0], [0.0]]
+        Examples:
+            >>> rows = [{"choice": 1, "kept": True, "price": 0.2}, {"choice": 1, "kept": False, "price": 0.9}]
+            >>> ChoiceData.from_frame(rows).choices
+            (Choice(shown=(0, 1), kept=(0,)),)
+            >>> menu = [{"option": "A", "price": 3.0}, {"option": "B", "price": 5.0}]
+            >>> ChoiceData.from_frame("winner,loser\\nB,A\\n", "pairs", options=menu, scale=True).X.tolist()
+            [[1.0], [0.0]]
         """
         return cls._of(
             frames.read_frame(
@@ -398,17 +463,28 @@ class ChoiceData:
     def raters(self) -> tuple[str, ...]:
         """The names of those who answered, in the order of their first answers; those of whom no name is known are left out.
 
-        >>> ChoiceData([[0.0], [1.0]], [Choice((0, 1), (0,), rater="Bo"), Choice((0, 1), (1,), rater="Ann")]).raters
-        ('Bo', 'Ann')
+        Examples:
+            >>> ChoiceData([[0.0], [1.0]], [Choice((0, 1), (0,), rater="Bo"), Choice((0, 1), (1,), rater="Ann")]).raters
+            ('Bo', 'Ann')
         """
         return tuple(dict.fromkeys(choice.rater for choice in self.choices if choice.rater is not None))
 
     def of_rater(self, rater: str) -> ChoiceData:
         """Return the data with the choices of one person only; all options remain, with their numbers.
 
-        >>> data = ChoiceData([[0.0], [1.0]], [Choice((0, 1), (0,), rater="Bo"), Choice((0, 1), (1,), rater="Ann")])
-        >>> data.of_rater("Ann").choices
-        (Choice(shown=(0, 1), kept=(1,), rater='Ann'),)
+        Args:
+            rater: Who answered.
+
+        Returns:
+            New data; the old data stays as it is.
+
+        Raises:
+            DataError: Nobody of that name answered.
+
+        Examples:
+            >>> data = ChoiceData([[0.0], [1.0]], [Choice((0, 1), (0,), rater="Bo"), Choice((0, 1), (1,), rater="Ann")])
+            >>> data.of_rater("Ann").choices
+            (Choice(shown=(0, 1), kept=(1,), rater='Ann'),)
         """
         found = [number for number, choice in enumerate(self.choices) if choice.rater == rater]
         if not found:
@@ -426,9 +502,20 @@ class ChoiceData:
         X_new: (k, d). Its rows are numbered n_options, n_options + 1, ... in the choice; a row equal to an
         option already there becomes that option.
 
-        >>> data = ChoiceData([[0.0], [0.5]])
-        >>> data.append(Choice(shown=(1, 2), kept=(2,)), X_new=[[1.0]])
-        ChoiceData(n_options=3, dim=1, n_choices=1)
+        Args:
+            choice: The answer, as `Choice` or as (shown, kept).
+            X_new: New options, (k, d).
+
+        Returns:
+            New data; the old data stays as it is.
+
+        Raises:
+            DataError: The choice names an option that is not there.
+
+        Examples:
+            >>> data = ChoiceData([[0.0], [0.5]])
+            >>> data.append(Choice(shown=(1, 2), kept=(2,)), X_new=[[1.0]])
+            ChoiceData(n_options=3, dim=1, n_choices=1)
         """
         X = self.X
         if X_new is not None:
@@ -440,16 +527,36 @@ class ChoiceData:
     def with_choices(self, choices: Iterable[ChoiceLike]) -> ChoiceData:
         """Return the data with several more choices about the options already there.
 
-        >>> ChoiceData([[0.0], [0.5], [1.0]]).with_choices([((0, 1), (0,)), ((1, 2), (1, 2))]).n_choices
-        2
+        Args:
+            choices: Answers, each as `Choice` or as (shown, kept).
+
+        Returns:
+            New data; the old data stays as it is.
+
+        Raises:
+            DataError: A choice names an option that is not there.
+
+        Examples:
+            >>> ChoiceData([[0.0], [0.5], [1.0]]).with_choices([((0, 1), (0,)), ((1, 2), (1, 2))]).n_choices
+            2
         """
         return ChoiceData(self.X, [*self.choices, *items(choices, "choices", _LIST_OF_CHOICES)])
 
     def without(self, k: SupportsIndex) -> ChoiceData:
         """Return the data without choice k; its options remain.
 
-        >>> ChoiceData([[0.0], [0.5]], [((0, 1), (0,)), ((0, 1), (1,))]).without(0).choices
-        (Choice(shown=(0, 1), kept=(1,)),)
+        Args:
+            k: The number of the choice, from 0.
+
+        Returns:
+            New data; the old data stays as it is.
+
+        Raises:
+            DataError: There is no such choice.
+
+        Examples:
+            >>> ChoiceData([[0.0], [0.5]], [((0, 1), (0,)), ((0, 1), (1,))]).without(0).choices
+            (Choice(shown=(0, 1), kept=(1,)),)
         """
         dropped = self._choice_number(k)
         return ChoiceData(self.X, self.choices[:dropped] + self.choices[dropped + 1 :])
@@ -457,9 +564,19 @@ class ChoiceData:
     def subset(self, choice_indices: Iterable[SupportsIndex]) -> ChoiceData:
         """Return the data with only these choices, in this order; all options remain, with their numbers.
 
-        >>> data = ChoiceData([[0.0], [0.5]], [((0, 1), (0,)), ((0, 1), (1,)), ((0, 1), (0, 1))])
-        >>> [choice.kept for choice in data.subset([2, 0]).choices]
-        [(0, 1), (0,)]
+        Args:
+            choice_indices: The numbers of the choices, from 0.
+
+        Returns:
+            New data; the old data stays as it is.
+
+        Raises:
+            DataError: There is no such choice.
+
+        Examples:
+            >>> data = ChoiceData([[0.0], [0.5]], [((0, 1), (0,)), ((0, 1), (1,)), ((0, 1), (0, 1))])
+            >>> [choice.kept for choice in data.subset([2, 0]).choices]
+            [(0, 1), (0,)]
         """
         numbers = items(choice_indices, "choice_indices")
         return ChoiceData(self.X, [self.choices[self._choice_number(number)] for number in numbers])
@@ -474,9 +591,13 @@ class ChoiceData:
     def to_json(self) -> str:
         """Return the data as a JSON document that `from_json` reads back exactly.
 
-        >>> data = ChoiceData([[0.1], [0.7]], [((0, 1), (1,))])
-        >>> ChoiceData.from_json(data.to_json()) == data
-        True
+        Returns:
+            The document as text.
+
+        Examples:
+            >>> data = ChoiceData([[0.1], [0.7]], [((0, 1), (1,))])
+            >>> ChoiceData.from_json(data.to_json()) == data
+            True
         """
         return json_document.write_json(self._plain())
 
@@ -484,20 +605,34 @@ class ChoiceData:
     def from_json(cls, text: str) -> ChoiceData:
         """Read the JSON document that `to_json` writes.
 
-        >>> text = '{"format": "choicebo-choices", "version": 1, "options": [[0.5]], "choices": []}'
-        >>> ChoiceData.from_json(text)
-        ChoiceData(n_options=1, dim=1, n_choices=0)
+        Args:
+            text: The document.
+
+        Returns:
+            The data that was written.
+
+        Raises:
+            DataError: The text is no such document; what is wrong is named.
+
+        Examples:
+            >>> text = '{"format": "choicebo-choices", "version": 1, "options": [[0.5]], "choices": []}'
+            >>> ChoiceData.from_json(text)
+            ChoiceData(n_options=1, dim=1, n_choices=0)
         """
         return cls._of(json_document.read_json(text))
 
     def to_csv(self) -> str:
         """Return the data as a CSV table, a row for each option shown, that `from_csv` reads back exactly.
 
-        >>> print(ChoiceData([[0.1], [0.7], [1.0]], [((1, 0), (1,))]).to_csv(), end="")
-        choice,option,kept,x0
-        0,1,1,0.7
-        0,0,0,0.1
-        ,2,,1.0
+        Returns:
+            The table as text.
+
+        Examples:
+            >>> print(ChoiceData([[0.1], [0.7], [1.0]], [((1, 0), (1,))]).to_csv(), end="")
+            choice,option,kept,x0
+            0,1,1,0.7
+            0,0,0,0.1
+            ,2,,1.0
         """
         return csv_table.write_csv(self._plain())
 
@@ -505,22 +640,36 @@ class ChoiceData:
     def from_csv(cls, text: str) -> ChoiceData:
         """Read a CSV table with the columns choice, option, kept, x0, x1, ...
 
-        >>> ChoiceData.from_csv("choice,option,kept,x0\\n0,0,0,0.1\\n0,1,1,0.7\\n").choices
-        (Choice(shown=(0, 1), kept=(1,)),)
+        Args:
+            text: The table.
+
+        Returns:
+            The data that was written.
+
+        Raises:
+            DataError: Rows are wrong: they are named together.
+
+        Examples:
+            >>> ChoiceData.from_csv("choice,option,kept,x0\\n0,0,0,0.1\\n0,1,1,0.7\\n").choices
+            (Choice(shown=(0, 1), kept=(1,)),)
         """
         return cls._of(csv_table.read_csv(text))
 
     def to_frame(self, library: str | None = None) -> Any:
-        """Return the data as a data frame, a row for each option shown, with the columns of :meth:`to_csv`.
+        """Return the data as a data frame, a row for each option shown, with the columns of `to_csv`.
 
         Args:
             library: ``"pandas"`` or ``"polars"``; None: whichever is in use or installed.
 
+        Returns:
+            A data frame of that library.
+
         Raises:
             MissingExtraError: Neither is installed.
 
-        >>> ChoiceData([[0.1], [0.7]], [((0, 1), (1,))]).to_frame()["kept"].tolist()
-        [False, True]
+        Examples:
+            >>> ChoiceData([[0.1], [0.7]], [((0, 1), (1,))]).to_frame()["kept"].tolist()
+            [False, True]
         """
         return to_frame(columns_of(self.to_csv()), library)
 
@@ -536,11 +685,18 @@ class ChoiceData:
     def save(self, path: str | Path) -> None:
         """Write the data to a file, as JSON or CSV by the ending of its name.
 
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     ChoiceData([[0.1], [0.7]]).save(f"{folder}/answers.csv")
-        ...     ChoiceData.load(f"{folder}/answers.csv")
-        ChoiceData(n_options=2, dim=1, n_choices=0)
+        Args:
+            path: The file; its name ends in ``.json`` or ``.csv``.
+
+        Raises:
+            DataError: The name has another ending, or the file cannot be written.
+
+        Examples:
+            >>> import tempfile
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     ChoiceData([[0.1], [0.7]]).save(f"{folder}/answers.csv")
+            ...     ChoiceData.load(f"{folder}/answers.csv")
+            ChoiceData(n_options=2, dim=1, n_choices=0)
         """
         text = self.to_json() if files.ending(path) == ".json" else self.to_csv()
         files.write_text(path, text)
@@ -553,11 +709,18 @@ class ChoiceData:
             path: The file.
             progress: Called as ``progress(stage, fraction)`` while a large file is read.
 
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     ChoiceData([[0.1], [0.7]]).save(f"{folder}/answers.json")
-        ...     ChoiceData.load(f"{folder}/answers.json").dim
-        1
+        Returns:
+            The data that was written.
+
+        Raises:
+            DataError: The file cannot be read, or is wrong.
+
+        Examples:
+            >>> import tempfile
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     ChoiceData([[0.1], [0.7]]).save(f"{folder}/answers.json")
+            ...     ChoiceData.load(f"{folder}/answers.json").dim
+            1
         """
         is_json = files.ending(path) == ".json"
         try:

@@ -24,14 +24,23 @@ OUTSIDE = (
 
 
 def unit_scaled(X: ArrayLike, bounds: ArrayLike | None = None) -> Array:
-    """Return options scaled column by column to the unit cube; a column that cannot vary becomes 0.5.
+    """Scale options column by column to the unit cube; a column that cannot vary becomes 0.5.
 
-    X: (m, d). bounds: (d, 2), the lowest and highest possible value of each column; without them, those in X.
+    Args:
+        X: The options in their own units, (m, d).
+        bounds: The lowest and highest possible value of each column, (d, 2); None: those in X.
 
-    >>> unit_scaled([[150.0, 5.0], [220.0, 5.0]]).tolist()
-    [[0.0, 0.5], [1.0, 0.5]]
-    >>> unit_scaled([[150.0], [200.0]], bounds=[(100, 200)]).ravel().tolist()
-    [0.5, 1.0]
+    Returns:
+        Points of the unit cube, (m, d).
+
+    Raises:
+        DataError: A value is not a finite number, or lies outside its bounds.
+
+    Examples:
+        >>> unit_scaled([[150.0, 5.0], [220.0, 5.0]]).tolist()
+        [[0.0, 0.5], [1.0, 0.5]]
+        >>> unit_scaled([[150.0], [200.0]], bounds=[(100, 200)]).ravel().tolist()
+        [0.5, 1.0]
     """
     values = _matrix(X, "X")
     if bounds is None:
@@ -106,9 +115,10 @@ def in_unit_cube(X: ArrayLike, name: str, *, allow_none: bool = False) -> Array:
 def stacked(sets: Sequence[ArrayLike], name: str) -> tuple[Array, list[int]]:
     """Return the options of several sets in one array, (sum of k_i, d), and the size of each set, or raise `DataError`.
 
-    >>> X, lengths = stacked([[[0.1], [0.2]], [[0.3]]], "sets")
-    >>> X.ravel().tolist(), lengths
-    ([0.1, 0.2, 0.3], [2, 1])
+    Examples:
+        >>> X, lengths = stacked([[[0.1], [0.2]], [[0.3]]], "sets")
+        >>> X.ravel().tolist(), lengths
+        ([0.1, 0.2, 0.3], [2, 1])
     """
     arrays = [options for options in sets if isinstance(options, np.ndarray) and options.ndim == 2 and len(options)]
     if len(arrays) == len(sets) and len({(array.dtype, array.shape[1]) for array in arrays}) == 1:

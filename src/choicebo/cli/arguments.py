@@ -26,11 +26,11 @@ OnlyRater = Annotated[
     typer.Option("--rater", "-r", metavar="NAME", help="Look at the answers of this person only."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for another program.")]
-Force = Annotated[bool, typer.Option("--force", "-f", help="Write over files that are there.")]
+Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite existing files.")]
 
 
 def require_new(path: Path, force: bool) -> None:
     """Refuse to write over a file that is there, unless told to; make its folder."""
     if path.exists() and not force:
-        raise InvalidInputError(f"{path} is there already: give another name, or --force to write over it.")
+        raise InvalidInputError(f"{path} exists already: give another name, or --force to overwrite it.")
     path.parent.mkdir(parents=True, exist_ok=True)

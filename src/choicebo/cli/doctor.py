@@ -58,19 +58,19 @@ class Finding:
 def doctor(
     study: Annotated[
         str | None,
-        typer.Argument(help="Also look whether this study can be reached.", show_default=False),
+        typer.Argument(help="Also check that this study can be reached.", show_default=False),
     ] = None,
     cluster: Annotated[
         str | None,
-        typer.Option(metavar="ADDRESS", help="Also look who computes at this Dask scheduler, tcp://host:port."),
+        typer.Option(metavar="ADDRESS", help="Also check the workers of this Dask scheduler, tcp://host:port."),
     ] = None,
     json: arguments.Json = False,
 ) -> None:
-    """Look whether everything is in order.
+    """Check that everything is in order.
 
     Versions, BLAS threads, the compiler and the compiled code, what a server would compute with, and whether a database or a
     cluster can be reached. Exits with 1 if
-    something is not in order. Its output belongs into every bug report.
+    something is not in order. Include its output in every bug report.
 
     \b
     Examples:

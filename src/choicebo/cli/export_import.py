@@ -59,19 +59,19 @@ def export(
     ] = None,
     force: arguments.Force = False,
 ) -> None:
-    """Take a study, or a table of it, away.
+    """Export a study, or one of its tables.
 
     \b
       study     everything, as JSON that "choicebo import" reads back
       options   every option shown, how often, and how often kept (CSV)
       answers   every answer, option by option, with who, when and how long (CSV)
-      pareto    the options that probably no other one beats, with that probability (CSV; fits the model if need be)
+      pareto    the options that probably no other one beats, with that probability (CSV; fits the model if necessary)
       probabilities   the same for every option shown
       agreement   where tastes are related, how probably any two people keep the same of a set (CSV)
       consensus   where tastes are related, every option with its probability for all and for each (CSV)
       people    both of these and what they mean, in words (JSON)
       choices   the answers as data for the Python library: ChoiceData as JSON
-      file      the study file (TOML) to create such a study anew, without its answers
+      file      the study file (TOML) to create the study again, without its answers
 
     \b
     Examples:
@@ -106,16 +106,16 @@ def import_(
     rater: arguments.Rater = None,
     column: Annotated[
         list[str] | None,
-        typer.Option("--column", "-c", metavar="ROLE=NAME", help="A column that is called otherwise; may be repeated."),
+        typer.Option("--column", "-c", metavar="ROLE=NAME", help="A column with another name; may be repeated."),
     ] = None,
     json: arguments.Json = False,
 ) -> None:
-    """Bring in a whole study, or answers given elsewhere.
+    """Import a study, or answers given elsewhere.
 
-    Wrong rows are named with their lines, and then nothing is imported.
+    If rows are wrong, their lines are named and nothing is imported.
 
     \b
-      study       JSON of "choicebo export": becomes a study in the database, which is made if need be
+      study       JSON of "choicebo export": becomes a study in the database, which is created if necessary
       choices     CSV with a row for each option shown: choice, kept, and the option; or ChoiceData as JSON or CSV
       pairs       CSV of comparisons: winner, loser, and undecided (1 or 0) if there are such
       best        CSV with a row for each option shown: choice, best (1 or 0), and the option
@@ -166,7 +166,7 @@ def _text(study: Study, what: What) -> str:
         case What.choices:
             data = study.data
             if data is None:
-                raise InvalidInputError("There are no answers yet: choicebo pick takes some.")
+                raise InvalidInputError("There are no answers yet: answer some with choicebo pick.")
             return data.to_json()
         case What.file:
             from choicebo.study.study_file import dumps

@@ -51,7 +51,7 @@ def history(
 
 
 def retract(study: arguments.Address, ids: Ids, name: arguments.Name = None) -> None:
-    """Leave answers out of what is learned; they stay in the history.
+    """Retract answers: the model ignores them, and they stay in the history.
 
     \b
     Examples:
@@ -62,7 +62,7 @@ def retract(study: arguments.Address, ids: Ids, name: arguments.Name = None) -> 
 
 
 def restore(study: arguments.Address, ids: Ids, name: arguments.Name = None) -> None:
-    """Let answers that were retracted count again.
+    """Restore retracted answers, so that they count again.
 
     \b
     Example:

@@ -27,7 +27,7 @@ def edit(
     ] = None,
     bars: Annotated[bool, typer.Option("--bars", help="Show options as bars, without a drawing.")] = False,
 ) -> None:
-    """Change what leaves the meaning of the answers alone.
+    """Edit the question or the drawing of a study.
 
     What can vary, the rules and the settings of the model stay as they are: duplicate the study to try others.
 
@@ -79,7 +79,7 @@ def duplicate(
     name: arguments.Name = None,
     answers: Annotated[bool, typer.Option("--answers", help="Copy the raters and all answers, too.")] = False,
 ) -> None:
-    """Make a new study like another one, in the same database.
+    """Copy a study within its database.
 
     \b
     Examples:

@@ -37,7 +37,7 @@ def objective(
     with Study.open(study, name) as opened:
         if not opened.count_answers(rater):
             raise InvalidInputError(
-                "There are no answers yet, so there are no hidden objectives: choicebo pick takes some."
+                "There are no answers yet, so there are no hidden objectives: answer some with choicebo pick."
             )
         with waiting("Fitting the model") as progress:
             opened.posterior(rater, progress=progress)

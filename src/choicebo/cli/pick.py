@@ -32,7 +32,7 @@ def pick(
     ] = None,
     change: Annotated[
         int | None,
-        typer.Option("--change", min=1, metavar="N", help="Answer question N anew, in the place of the answer it has."),
+        typer.Option("--change", min=1, metavar="N", help="Answer question N again, replacing its answer."),
     ] = None,
     cluster: Annotated[
         str | None,

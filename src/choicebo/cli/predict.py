@@ -29,9 +29,9 @@ def predict(
     rater: arguments.OnlyRater = None,
     json: arguments.Json = False,
 ) -> None:
-    """How probable it is that none of the options shown so far beats another one.
+    """The probability that no option shown so far beats yours.
 
-    Without an option, the most probable one of those not shown yet is looked for.
+    Without an option, finds the best one not shown yet.
 
     \b
     Examples:
@@ -46,7 +46,7 @@ def predict(
         given = _option(opened.space, values) if values else None
         if not opened.count_answers(rater):
             raise InvalidInputError(
-                "There are no answers yet, so there is nothing to predict from: choicebo pick takes some."
+                "There are no answers yet, so there is nothing to predict from: answer some with choicebo pick."
             )
         with waiting("Fitting the model") as progress:
             found = (

@@ -28,7 +28,7 @@ def report(
 ) -> None:
     """Write what was learned as one HTML page.
 
-    A report that is there already is written anew; any other file is not, without --force.
+    An earlier report is overwritten; any other file only with --force.
 
     The page holds its pictures, needs nothing else and can be mailed. It shows the Pareto set with probabilities, what
     drives each hidden objective, answers that are unlike the others, whether the predictions can be trusted, whether to
@@ -46,7 +46,7 @@ def report(
         arguments.require_new(path, force or _is_report(path))
         if not opened.count_answers(rater):
             raise InvalidInputError(
-                "There are no answers yet, so there is nothing to report: choicebo pick takes some."
+                "There are no answers yet, so there is nothing to report: answer some with choicebo pick."
             )
         from choicebo.presentation.report_page import report_page
 

@@ -26,7 +26,7 @@ def status(
     quick: Annotated[bool, typer.Option("--quick", help="Do not fit the model: counts only, at once.")] = False,
     json: arguments.Json = False,
 ) -> None:
-    """Where a study stands, and whether to go on.
+    """Show where a study stands, and whether to go on.
 
     Shows the answers, the number of hidden objectives, the Pareto set, surprising answers, and whether to stop. The
     Pareto set holds the options that probably no other one beats, with that probability. If the database holds several

@@ -20,8 +20,8 @@ from scipy.special import log_softmax
 
 from choicebo.choices import Choice, ChoiceData
 from choicebo.errors import InvalidInputError
+from choicebo.experiments.raters import winner_log_probabilities
 from choicebo.model.gp import ChoiceGP
-from choicebo.model.likelihood import log_batch_preference
 
 Array = NDArray[np.float64]
 
@@ -140,13 +140,7 @@ def ours(train: Singles, test: Array) -> Array:
     choices = [Choice(range(k * i, k * i + k), [k * i + int(one)]) for i, one in enumerate(train.chosen)]
     model = ChoiceGP(latent_dim=1, likelihood="batch_preference")
     posterior = model.fit_silently(ChoiceData(train.X.reshape(n * k, d), choices))
-    latent = posterior.sample(test.reshape(-1, d), draws=200).reshape(200, len(test), k)
-    found = np.empty((len(test), k))
-    for i in range(k):
-        margin = np.delete(latent[..., i : i + 1] - latent, i, axis=2)
-        values = log_batch_preference(np.moveaxis(margin, 2, 0)[:, None])
-        found[:, i] = np.logaddexp.reduce(values, axis=0) - np.log(len(values))
-    return np.asarray(found - np.logaddexp.reduce(found, axis=1, keepdims=True))
+    return winner_log_probabilities(posterior, test)
 
 
 def compare(singles: Singles) -> list[LogitTiming]:

@@ -31,6 +31,8 @@ SET_SIZE = 5
 TEST_SETS = 2_000
 LONG_STUDY = 5_000
 """Answers after which a question is timed."""
+CROWD = 50, 50
+"""People, and answers of each, of a study of many."""
 PATIENCE = 120.0
 """Seconds after which a peer is given up, at this size and all larger ones."""
 NOISE = 0.05
@@ -187,6 +189,44 @@ def time_question(answers: int) -> QuestionTiming:
     next_question(Situation(space, settings, events))
     seconds, cpu = time.perf_counter() - began, time.process_time() - cpu_began
     return QuestionTiming(answers, given.n_options, seconds, cpu)
+
+
+@dataclass(frozen=True)
+class PeopleTiming:
+    """A fit of what several people share and where they differ."""
+
+    people: int
+    answers_each: int
+    options: int
+    seconds: float
+    cpu_seconds: float
+    megabytes: float
+    effective_draws: float
+    problems: tuple[str, ...]
+
+
+def time_people(people: int, answers_each: int) -> PeopleTiming:
+    """Fit simulated people who answer about the same 100 options, and share most of their taste."""
+    from choicebo.experiments.raters_simulated import Size, crowd
+    from choicebo.model import compiling
+
+    model = ChoiceGP(raters="related")
+    given = crowd(0.3, 0, Size(1, people, answers_each, unseen=0)).joined(0).data()
+    compiling.prepare()
+    model.fit_silently(crowd(0.3, 0, Size(1, 2, 5, unseen=0)).joined(0).data())  # what is loaded once is not the fit's
+    began, cpu_began = time.perf_counter(), time.process_time()
+    found = model.fit_silently(given).diagnostics
+    seconds, cpu = time.perf_counter() - began, time.process_time() - cpu_began
+    return PeopleTiming(
+        people,
+        answers_each,
+        given.n_options,
+        seconds,
+        cpu,
+        peak_megabytes(),
+        found.effective_sample_size,
+        tuple(found.problems),
+    )
 
 
 def measure(

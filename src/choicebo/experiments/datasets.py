@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -126,32 +126,38 @@ def real_data(name: str, folder: str | Path) -> RealData:
 
 def read(source: Source, folder: str | Path) -> RealData:
     """Read the columns of a source from its file, after checking that the file is the expected one."""
-    path = Path(folder) / source.file
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        columns = ", ".join((*source.input_names, *source.output_names))
-        raise DataError(
-            f"{path} cannot be read ({error.strerror}); get the data from {source.publisher} "
-            f"and save them there as CSV with the columns {columns}."
-        ) from None
-    found = hashlib.sha256(content).hexdigest()
-    if found != source.sha256:
-        raise DataError(
-            f"{path} has the sha256 {found}, expected {source.sha256}: it is not the file that the reported "
-            f"figures rest on. Restore it from {source.publisher}."
-        )
+    names = (*source.input_names, *source.output_names)
+    values = published(Path(folder) / source.file, source.sha256, source.publisher, names)
+    inputs, outputs = np.split(values, [len(source.input_names)], axis=1)
     return RealData(
         name=source.name,
-        inputs=_columns(path, content, source.input_names),
-        outputs=_columns(path, content, source.output_names) * np.array(source.signs),
+        inputs=inputs,
+        outputs=outputs * np.array(source.signs),
         input_names=source.input_names,
         output_names=source.output_names,
         signs=source.signs,
     )
 
 
-def _columns(path: Path, content: bytes, names: tuple[str, ...]) -> Array:
+def published(path: Path, sha256: str, publisher: str, names: Sequence[str]) -> Array:
+    """Columns of numbers of a CSV file, (rows, names), after checking that the file is the one that ``sha256`` tells.
+
+    Raises:
+        DataError: The file is missing, is another one, lacks a column, or has a cell that is not a number.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise DataError(
+            f"{path} cannot be read ({error.strerror}); get the data from {publisher} "
+            f"and save them there as CSV with the columns {', '.join(names)}."
+        ) from None
+    found = hashlib.sha256(content).hexdigest()
+    if found != sha256:
+        raise DataError(
+            f"{path} has the sha256 {found}, expected {sha256}: it is not the file that the reported "
+            f"figures rest on. Restore it from {publisher}."
+        )
     rows = csv.DictReader(io.StringIO(content.decode("utf-8"), newline=""))
     absent = [name for name in names if name not in (rows.fieldnames or ())]
     if absent:

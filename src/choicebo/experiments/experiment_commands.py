@@ -250,6 +250,11 @@ def _bench_scale(sizes: list[int], peers: bool, patience: float, data: Path | No
         f"\nThe next question of a study after {question.answers:,} answers about {question.options:,} options: "
         f"{question.seconds:.1f} s, {question.cpu_seconds:.1f} CPU-s"
     )
+    people = bench_scale.in_own_process(bench_scale.time_people, *bench_scale.CROWD)
+    output.say(
+        f"\n{people.people} people with {people.answers_each} answers each about {people.options} options, what they share "
+        f"and where they differ: {people.seconds:.1f} s, {people.cpu_seconds:.1f} CPU-s, {people.megabytes:,.0f} MB"
+    )
     output.say(f"\nFeatures beside square factors, {bench_forms.N_CHOICES} choices of 3, accuracy of exact sets:")
     forms = []
     for form in bench_forms.compare(data):
@@ -264,7 +269,8 @@ def _bench_scale(sizes: list[int], peers: bool, patience: float, data: Path | No
             logit.append(each)
             output.say(f"{each.method:<26}  log score {each.log_score:.4f}  {each.seconds:.1f} s")
     if json is not None:
-        parts: dict[str, list[Any]] = {"scale": timings, "question": [question], "forms": forms, "logit": logit}
+        parts: dict[str, list[Any]] = {"scale": timings, "question": [question], "people": [people]}
+        parts |= {"forms": forms, "logit": logit}
         content = {**provenance(), **{name: [asdict(each) for each in part] for name, part in parts.items()}}
         json.write_text(dumps(content, indent=1) + "\n", encoding="utf-8")
         output.say(f"Figures: {json}")

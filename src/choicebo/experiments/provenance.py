@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import platform
+import subprocess
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -17,7 +20,7 @@ from choicebo.experiments.report_tables import new_table
 from choicebo.experiments.trials import FinishedTrial, Trial
 
 _PACKAGES = ("numba", "llvmlite", "numpy", "scipy", "moocore")
-_OPTIONAL = ("torch", "gpytorch", "botorch", "distributed")
+_OPTIONAL = ("torch", "gpytorch", "botorch", "distributed", "xlogit")
 
 Grids = Mapping[str, tuple[Sequence[Trial], Sequence[FinishedTrial]]]
 """By experiment, the trials that were to be run and those that are finished."""
@@ -41,15 +44,33 @@ def provenance() -> dict[str, Any]:
     }
 
 
+@functools.cache
+def commit() -> str:
+    """The commit of the running sources, with ``-dirty`` where they were changed since; empty outside of a repository."""
+
+    def git(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = ["git", "-C", str(Path(__file__).parent), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    try:
+        # An installation inside of some other repository is no part of that.
+        tracked = git("ls-files", "--error-unmatch", Path(__file__).name).returncode == 0
+        return git("describe", "--always", "--dirty", "--abbrev=12", "--exclude=*").stdout.strip() if tracked else ""
+    except OSError:  # there is no git
+        return ""
+
+
 def provenance_section(settings: Mapping[str, Any], grids: Grids) -> Section:
     """Settings, versions and the time of each method."""
     made = provenance()
     machine = made["machine"]
+    commits = dict.fromkeys(each.commit for _, finished in grids.values() for each in finished if each.commit)
     facts = new_table("Settings and versions", ("what", "value"), words=2)
     rows = {
         "date": made["date"],
         "machine": f"{machine['system']} {machine['processor']}, {machine['cores']} cores",
         **settings,
+        "commits of the results": ", ".join(commits) or "unknown",
         **made["versions"],
     }
     for key, value in rows.items():

@@ -93,7 +93,7 @@ class Run:
             output.warn(f"{stored} of {len(trials)} trials are stored in {file.path}; the same command goes on.")
             raise
 
-    def report(self, name: str) -> None:
+    def report(self, name: str, title: str | None = None) -> None:
         """Write what was added."""
         from choicebo.experiments.document import Document
         from choicebo.experiments.provenance import provenance_section
@@ -101,7 +101,7 @@ class Run:
         if not self._sections:
             raise DataError(f"{self.out} holds no results of this experiment; leave --stored out to run it.")
         last = provenance_section(self.settings, self._grids)
-        title = f"choicebo reproduces the paper: {name}" if name != "report" else "choicebo reproduces the paper"
+        title = title or ("choicebo reproduces the paper" + (f": {name}" if name != "report" else ""))
         markdown, page = Document(title, [*self._sections, last]).write(self.out, name)
         output.results().print(f"Report: [bold]{page}[/bold] and [bold]{markdown}[/bold]")
 
@@ -109,7 +109,7 @@ class Run:
 Experiment = TypeVar("Experiment", bound=Callable[..., None])
 
 
-def experiment(name: str, report: str | None = None) -> Callable[[Experiment], Experiment]:
+def experiment(name: str, report: str | None = None, title: str | None = None) -> Callable[[Experiment], Experiment]:
     """Make a command of a function that takes a run: its options are those of :class:`Run` and the function's own.
 
     Of both, those that may be given by position come first, as in any signature.
@@ -123,7 +123,7 @@ def experiment(name: str, report: str | None = None) -> Callable[[Experiment], E
         def command(**given: Any) -> None:
             run = Run(**{each: given.pop(each) for each in shared})
             work(run, **given)
-            run.report(report or name)
+            run.report(report or name, title)
 
         command.__signature__ = Signature(options)  # type: ignore[attr-defined]
         app.command(name, help=getdoc(work))(command)
@@ -176,6 +176,76 @@ def stopping(run: Run, *, seed: Seed = 0) -> None:
     studies, questions = stopping_trials.FULL if run.full else stopping_trials.QUICK
     trials = stopping_trials.trials(studies, questions, seed)
     run.add(trials, stopping_trials.run_trial, stopping_trials.section)
+
+
+RatersParts = Annotated[
+    str,
+    typer.Option(help="Only these of simulated, electricity and sushi, separated by commas; all where there are data."),
+]
+
+
+@experiment("raters", title="choicebo learns from several people")
+def raters(
+    run: Run,
+    data: Data = None,
+    *,
+    seed: Seed = 0,
+    parts: RatersParts = "",
+    repetitions: Annotated[int | None, typer.Option(min=1, help="Of the simulated people, instead of 2 or 10.")] = None,
+) -> None:
+    """Several people: what they share and where they differ, beside pooling, learning apart, and logit models."""
+    from dataclasses import replace
+
+    from choicebo.experiments import raters_electricity, raters_report, raters_simulated, raters_sushi
+    from choicebo.experiments.baselines import mixed_logit
+
+    chosen = _raters_parts(parts, data)
+    if "simulated" in chosen:
+        size = raters_simulated.FULL if run.full else raters_simulated.QUICK
+        size = replace(size, repetitions=repetitions or size.repetitions)
+        run.settings |= {"first seed": seed, "simulated, repetitions": size.repetitions}
+        trials = raters_simulated.trials(size, seed)
+        run.add(trials, raters_simulated.run_trial, raters_report.simulated_section)
+    if "electricity" in chosen and data is not None:
+        if not mixed_logit.installed():
+            output.warn(
+                "xlogit is not installed, so the logits are left out; pip install 'choicebo[experiments]' brings it."
+            )
+        run.add(
+            raters_electricity.trials(raters_electricity.FULL if run.full else raters_electricity.QUICK),
+            partial(raters_electricity.run_trial, panel=raters_electricity.read(data)),
+            raters_report.electricity_section,
+        )
+    if "sushi" in chosen and data is not None:
+        X, scores = raters_sushi.read(data)
+        run.add(
+            raters_sushi.trials(raters_sushi.FULL if run.full else raters_sushi.QUICK, seed=seed),
+            partial(raters_sushi.run_trial, X=X, scores=scores),
+            raters_report.sushi_section,
+        )
+
+
+def _raters_parts(given: str, data: Path | None) -> tuple[str, ...]:
+    """Which parts are run; the real ones need data."""
+    from choicebo.experiments import raters_electricity, raters_sushi
+
+    real = {"electricity": raters_electricity.PUBLISHER, "sushi": raters_sushi.PUBLISHER}
+    chosen = _names(given) or ("simulated", *real)
+    if unknown := set(chosen) - {"simulated", *real}:
+        raise typer.BadParameter(
+            f"no part is called {sorted(unknown)[0]!r}; choose some of simulated, {', '.join(real)}",
+            param_hint="--parts",
+        )
+    if data is None and (lacking := [name for name in real if name in chosen]):
+        told = "; ".join(f"{name} from {real[name]}" for name in lacking)
+        if given:
+            raise typer.BadParameter(
+                f"give the folder that holds the data, or set CHOICEBO_DATA: {told}", param_hint="--data"
+            )
+        output.warn(
+            f"Only the simulated people are run: the data are not part of choicebo. --data names their folder: {told}."
+        )
+    return chosen if data is not None else ("simulated",)
 
 
 @experiment("known")

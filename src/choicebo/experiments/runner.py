@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from choicebo import __version__
 from choicebo.errors import ChoiceboError, InvalidInputError
+from choicebo.experiments import provenance
 from choicebo.experiments.executors import Outcome, Work, outcomes
 from choicebo.experiments.result_file import ResultFile
 from choicebo.experiments.trials import FinishedTrial, Trial
@@ -46,7 +47,8 @@ def run(
                 else:
                     finished = datetime.now(UTC).isoformat(timespec="seconds")
                     seconds = round(outcome.seconds, 3)
-                    file.append(FinishedTrial(outcome.trial, outcome.result, seconds, finished, __version__))
+                    how = seconds, finished, __version__, provenance.commit()
+                    file.append(FinishedTrial(outcome.trial, outcome.result, *how))
                 ended(outcome)
     if failures:
         raise _complaint(file, failures)

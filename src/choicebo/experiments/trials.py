@@ -74,14 +74,17 @@ class FinishedTrial:
     """Date and time, ISO 8601, UTC."""
     version: str
     """Of choicebo."""
+    commit: str = ""
+    """Of its sources, where they are a repository."""
 
     def to_dict(self) -> dict[str, Any]:
         """JSON values, from which :meth:`from_dict` makes an equal object."""
-        how = {"seconds": self.seconds, "finished": self.finished, "version": self.version}
+        how = {"seconds": self.seconds, "finished": self.finished, "version": self.version, "commit": self.commit}
         return asdict(self.trial) | how | {"result": self.result}
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> FinishedTrial:
         """What :meth:`to_dict` gave."""
         trial = Trial(*(stored[key] for key in ("experiment", "task", "method", "repetition", "settings")))
-        return cls(trial, dict(stored["result"]), stored["seconds"], stored["finished"], stored["version"])
+        how = stored["seconds"], stored["finished"], stored["version"], stored.get("commit", "")
+        return cls(trial, dict(stored["result"]), *how)

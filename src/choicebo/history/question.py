@@ -24,9 +24,10 @@ Look = dict[str, Any]
 class Question:
     """A question to a person.
 
-    >>> question = Question(1, [{"x": 0.5}, {"x": 0.25}], "Two to begin with.", (True, True), ("sobol",))
-    >>> question.strategy, question.is_open
-    ('sobol', True)
+    Examples:
+        >>> question = Question(1, [{"x": 0.5}, {"x": 0.25}], "Two to begin with.", (True, True), ("sobol",))
+        >>> question.strategy, question.is_open
+        ('sobol', True)
     """
 
     id: int

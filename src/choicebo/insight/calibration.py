@@ -1,4 +1,4 @@
-"""Whether the model's probabilities can be taken at their word: predictions against answers it did not learn from."""
+"""Whether the model's probabilities can be trusted: predictions against answers it did not learn from."""
 
 from __future__ import annotations
 
@@ -53,7 +53,24 @@ class Calibration:
 
 
 def calibration(posterior: Posterior, held_out: ChoiceData | None = None, bins: int = 8) -> Calibration:
-    """Compare predictions with answers: those of ``held_out``, or each past answer as predicted from all others."""
+    """Compare predicted probabilities with answers.
+
+    Args:
+        posterior: What was learned.
+        held_out: Answers that the model has not seen; None: each past answer, as predicted from all others.
+        bins: Into how many bins predictions are sorted.
+
+    Returns:
+        Predicted probabilities beside observed shares, with scores and a ``sentence``.
+
+    Raises:
+        InvalidInputError: An argument cannot be used.
+
+    Examples:
+        >>> from choicebo.insight import calibration
+        >>> calibration(posterior).log_score < 0
+        True
+    """
     require_posterior(posterior)
     if held_out is not None and not isinstance(held_out, ChoiceData):
         raise InvalidInputError(f"held_out is {as_given(held_out)}; give a ChoiceData")

@@ -121,10 +121,28 @@ def drivers(
     draws: int = 100,
     seed: int = 0,
 ) -> list[Objective]:
-    """Relevance and direction of every parameter for every hidden objective, latent dimensions aligned across draws.
+    """Find how much every parameter matters for every hidden objective, and in which direction.
 
-    Without a ``space`` each input is a parameter of its own from 0 to 1. ``like`` is an earlier posterior over the same
-    space whose numbering to keep; otherwise the objective that varies most comes first.
+    Latent dimensions are aligned across draws; the objective that varies most over the space comes first.
+
+    Args:
+        posterior: What was learned.
+        space: The Space or Catalogue of the options; None: each input is a parameter from 0 to 1.
+        like: An earlier posterior over the same space whose numbering to keep.
+        draws: How many draws to look at.
+        seed: Of the points over which effects are averaged.
+
+    Returns:
+        The objectives, each with its ``drivers``, the most relevant first, and a ``sentence``.
+
+    Raises:
+        InvalidInputError: ``posterior``, ``like`` or ``space`` is something else.
+
+    Examples:
+        >>> from choicebo.insight import drivers
+        >>> objectives = drivers(posterior, space)
+        >>> sorted(driver.parameter for driver in objectives[0].drivers)
+        ['minutes', 'temperature']
     """
     require_posterior(posterior)
     if like is not None:

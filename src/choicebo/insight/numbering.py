@@ -1,4 +1,4 @@
-"""One numbering of the hidden objectives for everything that is told of them: the first is the one that varies most."""
+"""One numbering of the hidden objectives, for sentences and pictures alike: the first is the one that varies most."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def numbering(
     draws: int = 100,
     seed: int = 0,
 ) -> Numbering:
-    """The objectives of a posterior as :func:`~choicebo.insight.drivers` numbers them.
+    """Number the hidden objectives of a posterior as `drivers` does.
 
     Args:
         posterior: What was learned.
@@ -79,6 +79,17 @@ def numbering(
         like: An earlier posterior over the same space whose numbering to keep.
         draws: How many draws to look at.
         seed: Of the points over which the spread of an objective is measured.
+
+    Returns:
+        The numbering: ``latent(X)`` gives draws of the numbered objectives.
+
+    Raises:
+        InvalidInputError: An argument cannot be used.
+
+    Examples:
+        >>> from choicebo.insight import numbering
+        >>> numbering(posterior, space, draws=20).latent(posterior.options).shape
+        (20, 8, 2)
     """
     return Numbering.of(posterior, samples(space, posterior.options.shape[1], seed)[1:], like, draws, seed)
 
@@ -91,9 +102,10 @@ def matched_names(values: Array, patterns: Sequence[Array], names: Sequence[str]
         patterns: What each named objective was worth at its options when it was named.
         names: Of the patterns; a later one stands above an earlier one.
 
-    >>> line = np.linspace(0, 1, 5)
-    >>> matched_names(np.column_stack([-line, 3 * line]), [line], ["warmth"])
-    ['', 'warmth']
+    Examples:
+        >>> line = np.linspace(0, 1, 5)
+        >>> matched_names(np.column_stack([-line, 3 * line]), [line], ["warmth"])
+        ['', 'warmth']
     """
     found = [""] * values.shape[1]
     if not patterns:

@@ -72,13 +72,31 @@ def stop_advice(
     draws: int = 400,
     seed: int = 0,
 ) -> StopAdvice:
-    """Whether another question is worth asking.
+    """Decide whether another question is worth asking.
 
-    ``candidates: (n, d)`` are options that could still be offered (a sample of the space; of more than 256, the first are
-    taken). ``question: (k, d)`` is the next question if it is known; otherwise one is made of the most promising candidate
-    and the Pareto-optimal options that it endangers. ``before`` are posteriors of the same answers without the last one, and
-    without the last two: with them the advice does not change its mind from one answer to the next. ``answers`` is how many
-    there are, if it is not the number of choices: a ranking is read as several.
+    Args:
+        posterior: What was learned.
+        candidates: Options that could still be offered, (n, d), such as a sample of the space; the first 256 are used.
+        question: The options of the next question, (k, d), if it is known. None: the most promising candidate beside the
+            Pareto-optimal options that it endangers.
+        before: Posteriors without the last answer and without the last two: with them the advice does not change its mind from
+            one answer to the next.
+        answers: How many answers there are, if that is not the number of choices: a ranking is read as several.
+        threshold: From which probability on an option counts as Pareto-optimal.
+        draws: How many draws to look at.
+        seed: The same seed gives the same advice.
+
+    Returns:
+        The advice: ``stop``, a ``sentence``, and the two figures that it rests on, ``stability`` and ``remaining``.
+
+    Raises:
+        InvalidInputError: An argument cannot be used.
+
+    Examples:
+        >>> from choicebo.insight import stop_advice
+        >>> advice = stop_advice(posterior, space.sobol(32))
+        >>> 0 <= advice.stability <= 1, 0 <= advice.remaining <= 1
+        (True, True)
     """
     require_posterior(posterior)
     if not is_number(threshold):
@@ -130,7 +148,7 @@ def foresee(
     draws: int = 400,
     seed: int = 0,
 ) -> Foresight:
-    """Draws of what the next question is about; the arguments are those of :func:`stop_advice`."""
+    """Draws of what the next question is about; the arguments are those of `stop_advice`."""
     unseen = _candidates(posterior, candidates)
     known = len(posterior.options)
     asked = None if question is None else numeric(question, "question", "(k, d)")

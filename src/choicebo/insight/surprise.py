@@ -44,12 +44,12 @@ SUSPICIOUS = 0.5
 
 @dataclasses.dataclass(frozen=True)
 class Surprise:
-    """How far one answer is from what the others let expect."""
+    """How far one answer is from what the others suggest."""
 
     choice: int
     """Number of the choice in the data."""
     surprise: float
-    """Minus the log of :attr:`rarity`, in units of its mean over the person's other answers; 0 if the likeliest was given."""
+    """Minus the log of `rarity`, in units of its mean over the person's other answers; 0 if the likeliest was given."""
     rarity: float
     """Probability, as the other answers see it, of an answer that is no likelier than the one given."""
     probability: float
@@ -59,7 +59,7 @@ class Surprise:
     option: int
     """The same option as a row of ``data.X``."""
     expected: tuple[int, ...]
-    """Positions that were to be expected to be kept."""
+    """Positions that the other answers suggest to keep."""
     sentence: str
     against: int | None = None
     """Number of the choice that it clashes with most; None if it was not judged by a fit of its own, or clashes with none."""
@@ -85,9 +85,9 @@ def surprises(
     seed: int = 0,
     progress: ProgressCallback | None = None,
 ) -> list[Surprise]:
-    """All answers, the most surprising first; ``noteworthy`` says which deserve a second look.
+    """List all answers, the most surprising first; ``noteworthy`` says which deserve a second look.
 
-    Each is judged by the other answers alone. Too few answers give an empty list.
+    Each is judged by the other answers alone.
 
     Args:
         posterior: What was learned from all answers.
@@ -96,6 +96,17 @@ def surprises(
         answers: Of each choice, the number of the answer that it belongs to, for the sentences. None: each is an answer.
         seed: Of these fits.
         progress: Called as ``progress(stage, fraction)``; returning ``False`` interrupts.
+
+    Returns:
+        One `Surprise` for each answer; an empty list if there are too few answers.
+
+    Raises:
+        InvalidInputError: An argument cannot be used.
+
+    Examples:
+        >>> from choicebo.insight import surprises
+        >>> sorted(each.choice for each in surprises(posterior, refits=0))
+        [0, 1, 2, 3, 4, 5, 6, 7]
     """
     require_posterior(posterior)
     refits = as_count(refits, "refits")

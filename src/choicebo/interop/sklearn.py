@@ -30,7 +30,7 @@ class ChoiceEstimator(BaseEstimator):  # type: ignore[misc]
     ``X`` holds one set per sample, ``(n, k, d)`` in the unit cube, or is a list of ``(k_i, d)`` arrays where sets differ in size.
     ``choices`` holds the answers, as booleans ``(n, k)``, or as lists of the positions kept. Predictions are booleans.
 
-    The parameters are those of :class:`~choicebo.ChoiceGP`, with two more.
+    The parameters are those of `ChoiceGP`, with two more.
 
     Args:
         latent_dim: Number of hidden objectives.
@@ -41,18 +41,19 @@ class ChoiceEstimator(BaseEstimator):  # type: ignore[misc]
         nugget: Fraction of the prior variance that is option-specific.
         prior: Prior of the hyperparameters.
         correlated: Whether hidden objectives may be correlated.
-        rule: How to predict, see :meth:`~choicebo.Posterior.predict_choices`.
+        rule: How to predict, see `predict_choices`.
         random_state: Seed of the fit; the same seed gives the same draws.
 
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.random((40, 3, 1))
-    >>> best = X[:, :, 0] == X[:, :, 0].max(1, keepdims=True)
-    >>> estimator = ChoiceEstimator(latent_dim=1, engine="laplace", random_state=0).fit(X[:30], best[:30])
-    >>> estimator.predict([[[0.1], [0.9]]]).tolist()
-    [[False, True]]
-    >>> estimator.score(X[30:], best[30:]) > 0.7
-    True
+    Examples:
+        >>> import numpy as np
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.random((40, 3, 1))
+        >>> best = X[:, :, 0] == X[:, :, 0].max(1, keepdims=True)
+        >>> estimator = ChoiceEstimator(latent_dim=1, engine="laplace", random_state=0).fit(X[:30], best[:30])
+        >>> estimator.predict([[[0.1], [0.9]]]).tolist()
+        [[False, True]]
+        >>> estimator.score(X[30:], best[30:]) > 0.7
+        True
     """
 
     def __init__(

@@ -30,7 +30,11 @@ _TRANSITIONS = 6
 """At each step."""
 _PACE, _LONGEST = 1.0, 0.3
 """Of the steps of all other hyperparameters."""
-_DROP = 5.0
+_SURENESS = 0.7
+"""Theorem 1 takes the comparisons within an answer for independent, and the other hyperparameters are the best ones instead of
+all that are possible: so the evidence is surer than it should be. With this, 95 % intervals held the true share in about nine of
+ten simulated panels."""
+_DROP = 6.0
 """Values whose evidence is so many nats below the best count for nothing."""
 _COVERED = 0.95
 _OPTIONS, _SETS, _DRAWS = 40, 60, 100
@@ -132,7 +136,7 @@ def _most_probable(centre: float, logs: dict[float, float]) -> tuple[float, floa
     heights = np.array([logs[each] for each in at])
     shares = (np.arange(1000) + 0.5) / 1000
     odds = np.log(shares / (1.0 - shares)) - centre
-    density = np.exp(np.interp(odds, at, heights) - heights.max())
+    density = np.exp(_SURENESS * (np.interp(odds, at, heights) - heights.max()))
     # Beyond the last step the evidence is as it was there, or too small to count.
     density[(odds < at[0]) & (heights[0] < heights.max() - _DROP)] = 0.0
     density[(odds > at[-1]) & (heights[-1] < heights.max() - _DROP)] = 0.0

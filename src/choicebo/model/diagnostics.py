@@ -84,7 +84,7 @@ class Diagnostics:
         )
 
     def warn(self) -> None:
-        """Issue a :class:`ConvergenceWarning` for what is poor."""
+        """Issue a `ConvergenceWarning` for what is poor."""
         if self.problems:
             warnings.warn("; ".join(self.problems), ConvergenceWarning, stacklevel=3)
 

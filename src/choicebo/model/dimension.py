@@ -63,7 +63,7 @@ class DimensionRow:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class DimensionSelection:
-    """The result of :func:`select_latent_dim`."""
+    """The result of `select_latent_dim`."""
 
     best: int
     table: tuple[DimensionRow, ...]
@@ -115,12 +115,33 @@ def select_latent_dim(
     progress: ProgressCallback | None = None,
     executor: Executor | None = None,
 ) -> DimensionSelection:
-    """The number of latent dimensions that predicts left-out choices best, with no more of them than the choices show.
+    """Find the number of hidden objectives that predicts left-out choices best, with no more of them than the choices show.
 
-    Dimensions 1, 2, ... (0, 1, ... where the model has known objectives) are fitted, each from the hyperparameters of the one
-    before, until one no longer improves the score (unless ``stop_early=False``) or ``max_dim`` is reached. ``model`` gives all
-    other settings. For each dimension at most ``refit_limit`` choices with a poor k-hat are refitted. ``progress(stage,
-    fraction)`` is called on the way and stops by returning ``False``. An ``executor`` fits and refits, with the same result.
+    Dimensions 1, 2, ... (0, 1, ... where the model has known objectives) are fitted, each from the hyperparameters of the
+    one before, until one no longer improves the score or
+    ``max_dim`` is reached.
+
+    Args:
+        data: The options and the choices among them.
+        max_dim: The largest number to try.
+        seed: A whole number from which everything random follows.
+        model: All other settings.
+        refit_limit: For each dimension, how many choices with a poor k-hat may be refitted.
+        stop_early: Whether to stop where the score no longer improves.
+        progress: Called as ``progress(stage, fraction)``; returning ``False`` stops.
+        executor: Any ``concurrent.futures.Executor``, which fits and refits with the same result.
+
+    Returns:
+        ``best``, a ``table`` with a row for each number tried, and the ``posterior`` at the best.
+
+    Raises:
+        InvalidInputError: There are too few answers, or a setting cannot be used.
+        FitInterruptedError: ``progress`` returned ``False``.
+
+    Examples:
+        >>> selection = cb.select_latent_dim(data, max_dim=2, model=cb.ChoiceGP(engine="laplace"), refit_limit=0)
+        >>> [row.latent_dim for row in selection.table]
+        [1, 2]
     """
     as_generator(seed)
     as_executor(executor)
@@ -153,8 +174,9 @@ def select_latent_dim(
 def paired_difference(larger: Array, smaller: Array, weights: Array | None = None) -> tuple[float, float]:
     """The sum of the differences between two models' pointwise scores, and its standard error.
 
-    >>> paired_difference(np.array([-1.0, -2.0]), np.array([-2.0, -5.0]))
-    (4.0, 2.0)
+    Examples:
+        >>> paired_difference(np.array([-1.0, -2.0]), np.array([-2.0, -5.0]))
+        (4.0, 2.0)
     """
     return summed(larger - smaller, weights)
 
@@ -175,7 +197,7 @@ def smallest_unrefuted(scores: dict[int, Loo]) -> int:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class DimensionDecision:
-    """What :func:`revise` found."""
+    """What `revise` found."""
 
     latent_dim: int
     reason: str
@@ -188,10 +210,11 @@ class DimensionDecision:
 def due(n_answers: int, last_check: int = 0) -> bool:
     """Whether another look at the dimension is worth its cost: after 8 answers, then after half as many again.
 
-    ``last_check`` is the number of answers at the latest call of :func:`revise`, 0 if there was none.
+    ``last_check`` is the number of answers at the latest call of `revise`, 0 if there was none.
 
-    >>> [n for n in range(30) if due(n, 12)][:2]
-    [18, 19]
+    Examples:
+        >>> [n for n in range(30) if due(n, 12)][:2]
+        [18, 19]
     """
     return n_answers >= FIRST_CHECK and n_answers >= _GROWTH * last_check
 
@@ -247,8 +270,9 @@ def least_dim(model: ChoiceGP) -> int:
 def names_of_known(model: ChoiceGP) -> str:
     """The known objectives as a sentence names them.
 
-    >>> names_of_known(ChoiceGP(known=lambda points: points[:, 0]))
-    'what is known'
+    Examples:
+        >>> names_of_known(ChoiceGP(known=lambda points: points[:, 0]))
+        'what is known'
     """
     names = [str(name) for name in getattr(model.known, "names", ())]
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names) or "what is known"
@@ -290,8 +314,9 @@ def _named(report: Reporter, n_e: int) -> ProgressCallback:
 def count(n_e: int) -> str:
     """The number of objectives in words.
 
-    >>> count(1), count(3)
-    ('1 hidden objective', '3 hidden objectives')
+    Examples:
+        >>> count(1), count(3)
+        ('1 hidden objective', '3 hidden objectives')
     """
     return f"{n_e} hidden objective{'s' if n_e != 1 else ''}"
 

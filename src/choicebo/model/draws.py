@@ -141,7 +141,7 @@ class LatentDraws:
 
     @functools.cached_property
     def smooth(self) -> Array:
-        """(draws, m, n_e): the share of :attr:`latent` that depends on the options' inputs, as far as the draws tell."""
+        """(draws, m, n_e): the share of `latent` that depends on the options' inputs, as far as the draws tell."""
         own = (self.nugget + JITTER) * np.moveaxis(self._weights, 0, 2)
         return self._with_known(np.asarray((self.parts - own) @ self.mixing.T), self.X)
 
@@ -337,8 +337,9 @@ class LatentDraws:
 def evenly(total: int, count: int) -> Rows:
     """``count`` of the numbers below ``total``, evenly spread.
 
-    >>> evenly(10, 4).tolist()
-    [0, 2, 5, 7]
+    Examples:
+        >>> evenly(10, 4).tolist()
+        [0, 2, 5, 7]
     """
     return np.linspace(0, total, count, endpoint=False).astype(np.int64)
 
@@ -346,8 +347,9 @@ def evenly(total: int, count: int) -> Rows:
 def memberships(latent: Array) -> NDArray[np.bool_]:
     """Whether each option is non-dominated in each draw: ``latent: (draws, m, n_e)`` -> (draws, m); of equal ones all are.
 
-    >>> memberships(np.array([[[2.0, 1.0], [1.0, 2.0], [1.0, 1.0]]])).tolist()
-    [[True, True, False]]
+    Examples:
+        >>> memberships(np.array([[[2.0, 1.0], [1.0, 2.0], [1.0, 1.0]]])).tolist()
+        [[True, True, False]]
     """
     if latent.shape[2] == 2:
         return _memberships_of_two(latent)

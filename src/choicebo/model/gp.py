@@ -1,4 +1,4 @@
-"""``ChoiceGP``: settings of the model, and ``fit``, which turns choices into a :class:`Posterior`."""
+"""``ChoiceGP``: settings of the model, and ``fit``, which turns choices into a `Posterior`."""
 
 from __future__ import annotations
 
@@ -45,9 +45,10 @@ from choicebo.space.values import as_generator
 class ChoiceGP:
     """A Gaussian-process model of a choice function.
 
-    >>> import choicebo as cb
-    >>> cb.ChoiceGP(latent_dim=1, engine="vi").latent_dim
-    1
+    Examples:
+        >>> import choicebo as cb
+        >>> cb.ChoiceGP(latent_dim=1, engine="vi").latent_dim
+        1
     """
 
     latent_dim: int = 2
@@ -63,7 +64,7 @@ class ChoiceGP:
     lapse: float = 0.01
     """Probability that an answer is a slip: any non-empty subset."""
     nugget: float = 0.01
-    """Share of each latent function's variance that is an option's own and no matter of its inputs."""
+    """Fraction of each latent function's variance that is specific to an option, whatever its inputs."""
     prior: HyperPrior = HyperPrior()
     correlated: bool = True
     """Whether the latent functions may be correlated, as heating and cooling loads are; the paper's are independent."""
@@ -138,11 +139,27 @@ class ChoiceGP:
         progress: ProgressCallback | None = None,
         start: Hyperparameters | None = None,
     ) -> Posterior:
-        """Learn from ``data``; the same data and seed give the same draws.
+        """Learn from choices; the same data and seed give the same draws.
 
-        ``progress(stage, fraction)`` is called on the way, and interrupts the fit by returning ``False``; ``start`` (for
-        example ``earlier.hyper``) is tried as one of the starting points of the hyperparameters. Draws that fell short of the
-        engine's limits issue a :class:`~choicebo.ConvergenceWarning`.
+        Draws that fall short of the engine's limits issue a `ConvergenceWarning`.
+
+        Args:
+            data: The options and the choices among them.
+            seed: A whole number from which everything random follows.
+            progress: Called as ``progress(stage, fraction)``; returning ``False`` interrupts the fit.
+            start: Hyperparameters of an earlier fit, ``earlier.hyper``, which are tried as one more starting point.
+
+        Returns:
+            The posterior: draws of the hidden objectives, and everything that follows from them.
+
+        Raises:
+            InvalidInputError: The data cannot be learned from with these settings.
+            FitInterruptedError: ``progress`` returned ``False``.
+            NumericalError: The draws are not finite; the message names a remedy.
+
+        Examples:
+            >>> cb.ChoiceGP(latent_dim=2, engine="laplace").fit(data, seed=0)
+            Posterior(latent_dim=2, 8 choices among 8 options, 400 draws, engine='laplace')
         """
         posterior = self.fit_silently(data, seed, progress=progress, start=start)
         posterior.diagnostics.warn()
@@ -156,7 +173,25 @@ class ChoiceGP:
         progress: ProgressCallback | None = None,
         start: Hyperparameters | None = None,
     ) -> Posterior:
-        """:meth:`fit` without a warning, for whoever looks at ``posterior.diagnostics``."""
+        """Do the same as `fit` without a warning, for callers that look at ``posterior.diagnostics``.
+
+        Args:
+            data: The options and the choices among them.
+            seed: A whole number from which everything random follows.
+            progress: Called as ``progress(stage, fraction)``; returning ``False`` interrupts the fit.
+            start: Hyperparameters of an earlier fit, which are tried as one more starting point.
+
+        Returns:
+            The posterior.
+
+        Raises:
+            InvalidInputError: The data cannot be learned from with these settings.
+            NumericalError: The draws are not finite; the message names a remedy.
+
+        Examples:
+            >>> cb.ChoiceGP(latent_dim=1, engine="laplace").fit_silently(data).diagnostics.problems
+            ()
+        """
         rng = as_generator(seed)
         if not isinstance(data, ChoiceData):
             raise InvalidInputError(f"fit takes a ChoiceData, got {type(data).__name__}")

@@ -46,8 +46,9 @@ _ELEMENTS_AT_ONCE = 2**21
 def subset_masks(size: int) -> NDArray[np.bool_]:
     """Every non-empty subset of ``size`` things as rows of a (2^size - 1, size) mask; row ``s - 1`` has the bits of ``s``.
 
-    >>> subset_masks(2).astype(int).tolist()
-    [[1, 0], [0, 1], [1, 1]]
+    Examples:
+        >>> subset_masks(2).astype(int).tolist()
+        [[1, 0], [0, 1], [1, 1]]
     """
     codes = np.arange(1, 2**size)
     return np.asarray((codes[:, None] >> np.arange(size)) & 1, dtype=bool)
@@ -71,7 +72,7 @@ def log_expected_product(z: Array) -> Array:
 
 
 def _mode(z: Array) -> Array:
-    """Where the integrand of :func:`log_expected_product` is largest, by Newton's method.
+    """Where the integrand of `log_expected_product` is largest, by Newton's method.
 
     The derivative of its logarithm is concave and decreasing, and ``u = 0`` lies to the right of the mode, so that the
     iteration descends to it without overshooting, for any ``z``.
@@ -87,7 +88,7 @@ def _mode(z: Array) -> Array:
 def log_joint_wins(z: Array) -> Array:
     """Log-probability that all of a group of options beat one whose noise is shared by the comparisons, for each group.
 
-    ``(options, n_e, ...) -> (2^options - 1, ...)``, with the groups in the order of :func:`subset_masks`.
+    ``(options, n_e, ...) -> (2^options - 1, ...)``, with the groups in the order of `subset_masks`.
     """
     masks = subset_masks(len(z))
     sizes = masks.sum(1)
@@ -212,10 +213,11 @@ def choice_log_likelihood(
     Raises:
         InvalidInputError: A setting is out of range, the shape of ``latent`` does not fit, or a value is not finite.
 
-    >>> import choicebo as cb
-    >>> data = cb.ChoiceData([[0.0], [1.0]], [cb.Choice(shown=(0, 1), kept=(0,))])
-    >>> cb.choice_log_likelihood([[0.0], [0.0]], data).round(4).tolist()
-    [-0.6931]
+    Examples:
+        >>> import choicebo as cb
+        >>> data = cb.ChoiceData([[0.0], [1.0]], [cb.Choice(shown=(0, 1), kept=(0,))])
+        >>> cb.choice_log_likelihood([[0.0], [0.0]], data).round(4).tolist()
+        [-0.6931]
     """
     scaled = _scaled_latent(latent, data, noise, likelihood, lapse, threshold)
     log_p = with_lapse(_log_likelihood(scaled, data.choices, likelihood, threshold), _sizes(data.choices), lapse)
@@ -231,7 +233,7 @@ def normalised_log_likelihood(
     lapse: float = 0.0,
     threshold: float = THRESHOLD,
 ) -> Array:
-    """As :func:`choice_log_likelihood`, with probabilities that sum to one over the possible answers to each question.
+    """As `choice_log_likelihood`, with probabilities that sum to one over the possible answers to each question.
 
     Theorem 1's value is divided by its sum over all non-empty subsets of the set shown; a lapse is mixed in after that.
     The other likelihoods are normalised as they are: each option has one noise, and exactly one option comes out best, in each
@@ -240,10 +242,11 @@ def normalised_log_likelihood(
     Raises:
         InvalidInputError: As above, or a set has more than ``choice_table.MAX_SET`` options and ``likelihood`` is ``"choice"``.
 
-    >>> import choicebo as cb
-    >>> data = cb.ChoiceData([[0.0], [1.0]], [cb.Choice(shown=(0, 1), kept=(0,))])
-    >>> np.exp(normalised_log_likelihood([[0.0], [0.0]], data)).round(4).tolist()
-    [0.4]
+    Examples:
+        >>> import choicebo as cb
+        >>> data = cb.ChoiceData([[0.0], [1.0]], [cb.Choice(shown=(0, 1), kept=(0,))])
+        >>> np.exp(normalised_log_likelihood([[0.0], [0.0]], data)).round(4).tolist()
+        [0.4]
     """
     scaled = _scaled_latent(latent, data, noise, likelihood, lapse, threshold)
     log_p = _log_likelihood(scaled, data.choices, likelihood, threshold)
@@ -255,8 +258,9 @@ def normalised_log_likelihood(
 def is_number(value: object) -> bool:
     """Whether it is a real number of a sensible size, which a truth value is not.
 
-    >>> is_number(0.5), is_number(True), is_number([0.5])
-    (True, False, False)
+    Examples:
+        >>> is_number(0.5), is_number(True), is_number([0.5])
+        (True, False, False)
     """
     known = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
     return known and abs(value) < 1e300  # type: ignore[arg-type]

@@ -40,8 +40,9 @@ _REFIT = Hamiltonian(groups=1, num_warmup=8, num_samples=20)
 def khat_limit(draws: int) -> float:
     """Above this Pareto shape an importance-sampling estimate from so many draws is not to be trusted (Vehtari et al. 2024).
 
-    >>> round(khat_limit(320), 3), khat_limit(10_000)
-    (0.601, 0.7)
+    Examples:
+        >>> round(khat_limit(320), 3), khat_limit(10_000)
+        (0.601, 0.7)
     """
     return min(0.7, 1.0 - 1.0 / float(np.log10(max(draws, 11))))
 
@@ -144,8 +145,9 @@ def summarised(
 def summed(scores: Array, weights: Array | None = None) -> tuple[float, float]:
     """The sum of scores that count ``weights`` times each, and its standard error; infinite if there is one alone.
 
-    >>> summed(np.array([1.0, 3.0]), np.array([2.0, 1.0])) == summed(np.array([1.0, 1.0, 3.0]))
-    True
+    Examples:
+        >>> summed(np.array([1.0, 3.0]), np.array([2.0, 1.0])) == summed(np.array([1.0, 1.0, 3.0]))
+        True
     """
     if weights is None:
         n = len(scores)

@@ -59,7 +59,12 @@ class LatentSummary(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Posterior:
-    """What the choices say about the latent functions."""
+    """What the choices say about the latent functions.
+
+    Examples:
+        >>> posterior
+        Posterior(latent_dim=2, 8 choices among 8 options, 400 draws, engine='laplace')
+    """
 
     data: ChoiceData
     spec: ModelSpec
@@ -72,9 +77,9 @@ class Posterior:
     """(chains, draws, choices): of each choice of the data, counting once whatever its weight."""
     diagnostics: Diagnostics
     likelihood: str = "choice"
-    """As in :class:`~choicebo.model.gp.ChoiceGP`."""
+    """As in `ChoiceGP`."""
     inducing: NDArray[np.int64] | None = None
-    """Rows of :attr:`options` whose latent values :attr:`whitened` is about and those of all options follow from; ``None`` if
+    """Rows of `options` whose latent values `whitened` is about and those of all options follow from; ``None`` if
     it is about all of them."""
     own: OwnParts | None = None
     """With inducing options, what all options have of their own; its draws are those of one chain after the other."""
@@ -108,16 +113,26 @@ class Posterior:
 
     @property
     def raters(self) -> tuple[str, ...]:
-        """The names of those who answered, where each of them has a posterior; see :meth:`of`."""
+        """The names of those who answered, where each of them has a posterior; see `of`."""
         return () if self.people is None else tuple(name for name in self.people.names if name is not None)
 
     def of(self, rater: str | None) -> Posterior:
-        """The posterior of one of several people; of ``None``, what all of them share, which is this one.
+        """Return the posterior of one of several people.
 
         Everything that can be asked of the posterior of a single person can be asked of it.
 
+        Args:
+            rater: Who; None: what all of them share, which is this posterior.
+
+        Returns:
+            The posterior of that person.
+
         Raises:
-            InvalidInputError: There is no answer by a person of that name.
+            InvalidInputError: There is no answer by a person of that name, or the model does not tell people apart.
+
+        Examples:
+            >>> posterior.of(None) is posterior
+            True
         """
         if rater is None:
             return self
@@ -140,7 +155,20 @@ class Posterior:
         return self._persons[number]
 
     def newcomer(self) -> Posterior:
-        """The posterior of a person who has not answered yet: what all share, and any taste beyond it that others have."""
+        """Return the posterior of a person who has not answered yet: what all share, and any taste beyond it that others have.
+
+        Returns:
+            A posterior that is less sure than that of anybody who answered.
+
+        Raises:
+            InvalidInputError: The model does not tell people apart.
+
+        Examples:
+            >>> choices = [cb.Choice((0, 1), (0,), rater="Ann"), cb.Choice((0, 1), (1,), rater="Bo")]
+            >>> of_two = cb.ChoiceGP(latent_dim=1, engine="laplace").fit(cb.ChoiceData([[0.1], [0.9]], choices))
+            >>> of_two.newcomer().latent([[0.5]]).mean.shape
+            (1, 1)
+        """
         if self.people is None:
             raise InvalidInputError(
                 "this model does not tell people apart; it does if choices have raters and "
@@ -151,7 +179,15 @@ class Posterior:
         return self._persons[-1]
 
     def shared(self) -> Posterior:
-        """The posterior of what several people share, apart from all that is personal; of a single person, itself."""
+        """Return the posterior of what several people share, without anything personal.
+
+        Returns:
+            The posterior; of a single person, itself.
+
+        Examples:
+            >>> posterior.shared() is posterior
+            True
+        """
         return self
 
     @functools.cached_property
@@ -167,7 +203,16 @@ class Posterior:
             return agreement_of(self)
 
     def by_person(self) -> list[tuple[list[int], Posterior]]:
-        """The numbers of each person's choices, and the posterior that these are judged by."""
+        """List each person's choices, with the posterior that these are judged by.
+
+        Returns:
+            A pair for each person: the numbers of their choices, and their posterior. One pair if the model does not tell people
+            apart.
+
+        Examples:
+            >>> [(numbers, own is posterior) for numbers, own in posterior.by_person()]
+            [([0, 1, 2, 3, 4, 5, 6, 7], True)]
+        """
         if self.people is None:
             return [(list(range(self.data.n_choices)), self)]
         raters = [choice.rater for choice in self.data.choices]
@@ -227,7 +272,7 @@ class Posterior:
     def lengthscales(self) -> Array:
         """(n_e, d): learned length-scales in the unit cube, of the independent parts; a short one means that the input matters.
 
-        The first latent function is a part, each later one a combination of the parts up to its own; see :attr:`mixing`.
+        The first latent function is a part, each later one a combination of the parts up to its own; see `mixing`.
         """
         return np.exp(np.asarray(self.hyper.log_lengthscale, dtype=np.float64))
 
@@ -268,15 +313,37 @@ class Posterior:
         return dataclasses.replace(found, own=OwnValues(self.options, self.own.mean, self.own.spread, order))
 
     def shortlist(self, most: int = SHORTLIST, draws: int = 128) -> NDArray[np.int64]:
-        """Rows of :attr:`options` that matter for the next question: all of them, or, with inducing options, those that are
-        most probably Pareto-optimal, the best first."""
+        """List the options that matter for the next question, the most probably Pareto-optimal first.
+
+        Args:
+            most: How many at most, if there are inducing options; otherwise all options are listed as they come.
+            draws: From how many draws their probabilities are computed.
+
+        Returns:
+            Rows of ``options``.
+
+        Examples:
+            >>> len(posterior.shortlist())
+            8
+        """
         if self.inducing is None:
             return np.arange(len(self.options))
         probability = self.pareto_probability(self.options, draws=draws)
         return np.argsort(-probability, kind="stable")[:most]
 
     def shortlisted(self, draws: int) -> LatentDraws:
-        """At most ``draws`` draws at all options, or at the inducing ones and the :meth:`shortlist`."""
+        """Take some draws at all options, or at the inducing ones and the `shortlist`.
+
+        Args:
+            draws: How many at most.
+
+        Returns:
+            Draws that can be conditioned on.
+
+        Examples:
+            >>> posterior.shortlisted(16).latent.shape
+            (16, 8, 2)
+        """
         found = self.draws.thinned(draws)
         return found if self.inducing is None else found.extended(self.options[self.shortlist()], 0)
 
@@ -288,10 +355,21 @@ class Posterior:
         return int(2 * self.whitened.nbytes + 8 * self.latent_dim * self.whitened.shape[3] ** 2 + own)
 
     def sketch(self, draws: int, options: int) -> Posterior:
-        """A smaller posterior for questions that must not take long: at most so many draws, as one chain, at so many options.
+        """Reduce the posterior, for questions that must not take long.
 
         The draws are spread evenly over all of them. Half of the options are the most probably Pareto-optimal ones, and half
         those that say most about the others. What the draws know of the rest is lost, and nothing else.
+
+        Args:
+            draws: How many to keep at most, as one chain.
+            options: At how many options.
+
+        Returns:
+            A smaller posterior.
+
+        Examples:
+            >>> posterior.sketch(draws=16, options=4)
+            Posterior(latent_dim=2, 8 choices among 4 options, 16 draws, engine='laplace')
         """
         if self.people is not None:
             return self._sketch_of_people(draws)
@@ -331,9 +409,21 @@ class Posterior:
         )
 
     def latent(self, X: ArrayLike, *, rater: str | None = None) -> LatentSummary:
-        """Mean and 95 % band of each latent function at ``X: (n, d)``, any number of points.
+        """Summarise each hidden objective at any number of points.
 
-        Here and below ``rater`` is one of several people; None: what all of them share.
+        Args:
+            X: Points of the unit cube, (n, d).
+            rater: One of several people; None: what all of them share.
+
+        Returns:
+            ``mean``, and ``lower`` and ``upper`` of the 95 % band, each (n, n_e), in units of the noise.
+
+        Raises:
+            InvalidInputError: The points do not have this shape, or a value is not finite.
+
+        Examples:
+            >>> posterior.latent([[0.5, 0.5]]).mean.shape
+            (1, 2)
         """
         if rater is not None:
             return self.of(rater).latent(X)
@@ -346,9 +436,23 @@ class Posterior:
         return LatentSummary(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
     def sample(self, X: ArrayLike, draws: int = 200, seed: int = 0, *, rater: str | None = None) -> Array:
-        """Joint draws of the latent functions at ``X: (n, d)``, shape (draws, n, n_e), by the exact conditional.
+        """Draw from the hidden objectives, jointly over the points, by the exact conditional.
 
-        Equal rows of ``X`` are one option and get equal values.
+        Args:
+            X: Points of the unit cube, (n, d). Equal rows are one option and get equal values.
+            draws: How many.
+            seed: The same seed gives the same values.
+            rater: One of several people; None: what all of them share.
+
+        Returns:
+            Values, (draws, n, n_e).
+
+        Raises:
+            InvalidInputError: The points do not have this shape, or so many draws are not possible.
+
+        Examples:
+            >>> posterior.sample([[0.5, 0.5], [0.1, 0.9]], draws=50).shape
+            (50, 2, 2)
         """
         if rater is not None:
             return self.of(rater).sample(X, draws, seed)
@@ -362,10 +466,25 @@ class Posterior:
     def choice_probabilities(
         self, X_set: ArrayLike, *, normalised: bool = True, seed: int = 0, rater: str | None = None
     ) -> dict[tuple[int, ...], float]:
-        """Probability of each non-empty subset being kept of ``X_set: (k, d)``, most probable first.
+        """Compute the probability that each subset of a set is what the person keeps.
 
-        Theorem 1 does not sum to one over the subsets; the default is normalised, ``normalised=False`` gives the raw
-        values. The other likelihoods do.
+        Args:
+            X_set: The options of the set, (k, d), at most 12.
+            normalised: Theorem 1 does not sum to one over the subsets. True: divide by the sum; False: the raw
+                values. The other likelihoods do.
+            seed: The same seed gives the same values.
+            rater: One of several people; None: what all of them share.
+
+        Returns:
+            A probability for each non-empty subset, as positions in the set, the most probable first.
+
+        Raises:
+            InvalidInputError: The set does not have this shape, or is too large.
+
+        Examples:
+            >>> table = posterior.choice_probabilities([[0.5, 0.5], [0.1, 0.9], [0.9, 0.1]])
+            >>> len(table), round(sum(table.values()), 6)
+            (7, 1.0)
         """
         if rater is not None:
             return self.of(rater).choice_probabilities(X_set, normalised=normalised, seed=seed)
@@ -380,7 +499,24 @@ class Posterior:
     def predict_choice(
         self, X_set: ArrayLike, *, rule: str = "pareto", seed: int = 0, rater: str | None = None
     ) -> tuple[int, ...]:
-        """The kept subset to expect of ``X_set: (k, d)``, as positions; see :meth:`predict_choices` for the rules."""
+        """Predict what the person keeps of a set.
+
+        Args:
+            X_set: The options of the set, (k, d), at most 12.
+            rule: ``"pareto"``, ``"likelihood"`` or ``"mean"``; see `predict_choices`.
+            seed: The same seed gives the same prediction.
+            rater: One of several people; None: what all of them share.
+
+        Returns:
+            Positions in the set.
+
+        Raises:
+            InvalidInputError: The set does not have this shape, or is too large.
+
+        Examples:
+            >>> posterior.predict_choice([[0.0, 1.0], [0.5, 0.3]])
+            (1,)
+        """
         points = self._points(X_set)
         _require_set(points)
         return self.predict_choices(points[None], rule=rule, seed=seed, rater=rater)[0]
@@ -388,14 +524,30 @@ class Posterior:
     def predict_choices(
         self, X_sets: ArrayLike, *, rule: str = "pareto", seed: int = 0, rater: str | None = None
     ) -> list[tuple[int, ...]]:
-        """The kept subset to expect of each of many sets of one size, ``X_sets: (sets, k, d)``.
+        """Predict what the person keeps of each of many sets of one size.
 
-        ``rule="pareto"``: the subset that is most probably the Pareto set of the latent functions, which is what the
-        person would keep without noise (with ``likelihood="pseudo_rational"``, what is best in at least one of them).
-        ``"likelihood"``: the most probable answer, noise included. ``"mean"``: the Pareto
-        set of the posterior mean. The first is the default because it is the most accurate of the three with few choices
+        With ``rule="pareto"`` it is the subset that is most probably the Pareto set of the latent functions, which is what the
+        person would keep without noise; with ``likelihood="pseudo_rational"``, what is best in at least one of them. With
+        ``"likelihood"`` it is the most probable answer, noise included; with ``"mean"`` the
+        Pareto set of the posterior mean. The first is the default because it is the most accurate of the three with few choices
         (``choicebo reproduce toy | dimension | real`` print all). The mean is level with it with many choices; with few choices
-        and too many dimensions it is far worse, for the draws then disagree on what a dimension is.
+        and too many dimensions it is far worse, because the draws then disagree on what a dimension is.
+
+        Args:
+            X_sets: The options of the sets, (sets, k, d).
+            rule: ``"pareto"``, ``"likelihood"`` or ``"mean"``.
+            seed: The same seed gives the same predictions.
+            rater: One of several people; None: what all of them share.
+
+        Returns:
+            Positions in each set.
+
+        Raises:
+            InvalidInputError: The sets do not have this shape, or are too large, or there is no such rule.
+
+        Examples:
+            >>> posterior.predict_choices([[[0.0, 1.0], [0.5, 0.3]]], rule="mean")
+            [(1,)]
         """
         if rater is not None:
             return self.of(rater).predict_choices(X_sets, rule=rule, seed=seed)
@@ -429,9 +581,19 @@ class Posterior:
         return [subset_of_code(code, size) for code in codes]
 
     def choice_table(self, latent: Array) -> Array:
-        """Probability of each kept set under the likelihood, ``(draws, options, n_e) -> (draws, 2^options - 1)``.
+        """Compute the probability of each kept set under the likelihood.
 
-        Column ``code - 1`` holds the kept set with the bits of ``code``. Those of Theorem 1 need not sum to one.
+        Args:
+            latent: Values of the hidden objectives, (draws, options, n_e).
+
+        Returns:
+            (draws, 2^options - 1): column ``code - 1`` holds the kept set with the bits of ``code``. Those of Theorem 1 need
+            not sum
+            to one.
+
+        Examples:
+            >>> posterior.choice_table(np.zeros((1, 2, 2))).shape
+            (1, 3)
         """
         if self.likelihood == "choice":
             return choice_table(latent)
@@ -462,7 +624,24 @@ class Posterior:
         return int(tied[self.choice_table(latent).mean(0)[tied - 1].argmax()])
 
     def pareto_probability(self, X: ArrayLike, *, draws: int = 400, seed: int = 0, rater: str | None = None) -> Array:
-        """Probability that each row of ``X: (n, d)`` is Pareto-optimal among all rows, (n,)."""
+        """Compute the probability that each option is beaten by none of the others.
+
+        Args:
+            X: The options, (n, d).
+            draws: From how many draws.
+            seed: The same seed gives the same values.
+            rater: One of several people; None: what all of them share.
+
+        Returns:
+            Probabilities, (n,).
+
+        Raises:
+            InvalidInputError: The options do not have this shape.
+
+        Examples:
+            >>> posterior.pareto_probability(posterior.options).shape
+            (8,)
+        """
         points = self._points(X)
         latent = self.sample(points, draws=draws, seed=seed, rater=rater)
         return np.asarray(memberships(latent).mean(0))
@@ -470,7 +649,25 @@ class Posterior:
     def pareto_set(
         self, X: ArrayLike, *, threshold: float = 0.5, draws: int = 400, seed: int = 0, rater: str | None = None
     ) -> NDArray[np.int64]:
-        """The rows of ``X`` that are Pareto-optimal with at least the given probability; never empty."""
+        """List the options that are probably beaten by none of the others.
+
+        Args:
+            X: The options, (n, d).
+            threshold: The least probability; where no option reaches it, the most probable one is listed.
+            draws: From how many draws.
+            seed: The same seed gives the same rows.
+            rater: One of several people; None: what all of them share.
+
+        Returns:
+            Rows of X, never empty.
+
+        Raises:
+            InvalidInputError: The options do not have this shape, or the threshold is no number.
+
+        Examples:
+            >>> len(posterior.pareto_set(posterior.options)) >= 1
+            True
+        """
         if not is_number(threshold):
             raise InvalidInputError(f"threshold must be a probability, got {as_given(threshold)}")
         probability = self.pareto_probability(X, draws=draws, seed=seed, rater=rater)
@@ -484,14 +681,30 @@ class Posterior:
         progress: ProgressCallback | None = None,
         executor: Executor | None = None,
     ) -> Loo:
-        """Leave-one-out predictive accuracy of the choices: PSIS-LOO, and exact refits where its k-hat is too large.
+        """Compute how well each choice is predicted from all others: PSIS-LOO, and exact refits where its k-hat is too large.
 
-        At most ``refit_limit`` choices are refitted, the worst first; ``progress(stage, fraction)`` is called after each
-        and stops by returning ``False``. A refit draws anew from the latent values without the choice, at the same
-        hyperparameters. Probabilities are normalised over the subsets of each set. A choice with a weight stands for as many
-        people who answered alike: one of them is left out (all of it, where the weight is below 1), and its score counts
-        ``weight`` times. So it makes no difference whether equal answers are given one by one or as one with a weight.
-        An ``executor`` refits several at once.
+        A refit draws anew from the latent values without the choice, at the same hyperparameters. Probabilities are normalised
+        over the subsets of each set. A choice with a weight stands for as many people who answered alike: one of them is left out
+        (all of it, where the weight is below 1), and its score counts ``weight`` times. So it makes no difference whether equal
+        answers are given one by one or as one with a weight.
+
+        Args:
+            refit_limit: How many choices may be refitted, the worst first.
+            seed: The same seed gives the same scores.
+            progress: Called as ``progress(stage, fraction)`` after each refit; returning ``False`` stops.
+            executor: Any ``concurrent.futures.Executor``, to refit several at once.
+
+        Returns:
+            ``elpd`` (the score; larger is better), ``se``, and ``pointwise`` and ``khat`` of each choice.
+
+        Raises:
+            InvalidInputError: A setting is no whole number of at least 0.
+            FitInterruptedError: ``progress`` returned ``False``.
+
+        Examples:
+            >>> score = posterior.loo(refit_limit=0)
+            >>> len(score.pointwise), score.elpd < 0
+            (8, True)
         """
         as_executor(executor)
         for name, given in (("refit_limit", refit_limit), ("seed", seed)):
@@ -517,7 +730,16 @@ class Posterior:
             )
 
     def as_fitted(self) -> tuple[Likelihood, Hyperparameters, Array]:
-        """The likelihood, the hyperparameters and the whitened draws as the engine had them."""
+        """Return what the engine worked with.
+
+        Returns:
+            The likelihood, the hyperparameters, and the whitened draws.
+
+        Examples:
+            >>> likelihood, hyper, whitened = posterior.as_fitted()
+            >>> whitened.shape[2]
+            2
+        """
         if self.people is None:
             likelihood = self._plain_likelihood().represented_by(self.inducing)
             return likelihood, self.hyper, self.whitened
@@ -543,7 +765,7 @@ class Posterior:
     def to_arviz(self, space: Searchable | None = None, *, objective_names: Sequence[str] | None = None) -> Any:
         """The draws for ArviZ: ``az.summary``, ``az.plot_trace``, ``az.loo`` and ``az.compare`` take it.
 
-        See :func:`choicebo.interop.arviz.to_arviz`, which describes the groups.
+        See `to_arviz`, which describes the groups.
 
         Args:
             space: What was asked about; gives options and inputs their names. None: they are numbered.
@@ -554,6 +776,10 @@ class Posterior:
 
         Raises:
             MissingExtraError: ArviZ is not installed.
+
+        Examples:
+            >>> list(posterior.to_arviz(space)["log_likelihood"].data_vars)
+            ['choice_probability']
         """
         from choicebo.interop.arviz import to_arviz
 

@@ -68,8 +68,9 @@ class ParetoOptions(list[ParetoOption]):
         Raises:
             MissingExtraError: Neither is installed.
 
-        >>> ParetoOptions([ParetoOption({"minutes": 12}, 0.9)]).to_frame()["probability"].tolist()
-        [0.9]
+        Examples:
+            >>> ParetoOptions([ParetoOption({"minutes": 12}, 0.9)]).to_frame()["probability"].tolist()
+            [0.9]
         """
         columns = of_options([each.option for each in self], probability=[each.probability for each in self])
         return to_frame(columns, library)
@@ -83,19 +84,48 @@ class ParetoOptions(list[ParetoOption]):
 class ChoiceOptimizer:
     """Learns from "I keep these" and asks the next question.
 
-    The next question is a pure function of the settings and of what happened: saved and restored, or rebuilt elsewhere from
-    the same events, an optimiser asks the same question. The keyword arguments are described by
-    :class:`~choicebo.optimizer.Settings`; ``executor``, any ``concurrent.futures.Executor``, is where to compute, and changes
-    nothing about what is asked.
+    The next question is a pure function of the settings and of what happened: saved and restored, or rebuilt elsewhere from the
+    same events, an optimiser asks the same question.
 
-    >>> import choicebo as cb
-    >>> optimizer = cb.ChoiceOptimizer(cb.Space([cb.Real("temperature", 150, 220)]), seed=1)
-    >>> query = optimizer.ask()
-    >>> len(query.options), query.strategy
-    (5, 'sobol')
-    >>> optimizer.tell(query, kept=[0, 2])
-    >>> optimizer.n_answers
-    1
+    Args:
+        space: What can be offered: a `Space` or a `Catalogue`.
+        settings: All settings as one object, instead of the keyword arguments that follow.
+        latent_dim: Number of hidden objectives, or "auto": chosen by leave-one-out accuracy as answers come in.
+        acquisition: "default", "ucb", "ehvi", "thompson", "scalarised_thompson", "variation", "information", "random" or "sobol";
+            several, joined by "+", share the new options. Or an acquisition of your own.
+        query_size: How many options are shown at once.
+        seed: A whole number from which everything random follows.
+        new_per_query: How many of the options were never shown before: 1 where an option costs money to make, more where it is a
+            picture.
+        initial_queries: Space-filling questions before the model takes over; None: three, and one more for every two inputs, at
+            most six.
+        baseline: An option that the person has today: "none of these" then means that it beats all that are shown.
+        companions: How known options are chosen: "dominated" (most probably beaten by the new ones) or "informative".
+        kernel: As in `ChoiceGP`.
+        engine: As in `ChoiceGP`, with limits that suit a question.
+        lapse: Probability that an answer is a slip.
+        correlated: Whether hidden objectives may be correlated. That predicts better with a hundred answers and more; with fewer,
+            correlations are learned that are not there.
+        allow_repeats: Whether an option shown before may be proposed as new: where answers are noisy, repetition averages.
+        least_difference: Two options of one question differ by at least this fraction of some parameter's range.
+        answer: How a question is answered: "subset", "best", "best-worst", "ranking" or "pair".
+        likelihood: What an answer says about the hidden objectives, as in `ChoiceGP`.
+        threshold: With ``likelihood="noticeable_difference"``: the least difference that is noticed, in units of the noise.
+        executor: Where to compute, any ``concurrent.futures.Executor``; it changes nothing about what is asked.
+        **unknown: Refused, with the names that are known.
+
+    Raises:
+        InvalidInputError: A setting cannot be used; the message says what can.
+
+    Examples:
+        >>> import choicebo as cb
+        >>> optimizer = cb.ChoiceOptimizer(cb.Space([cb.Real("temperature", 150, 220)]), seed=1)
+        >>> query = optimizer.ask()
+        >>> len(query.options), query.strategy
+        (5, 'sobol')
+        >>> optimizer.tell(query, kept=[0, 2])
+        >>> optimizer.n_answers
+        1
     """
 
     def __init__(
@@ -145,7 +175,20 @@ class ChoiceOptimizer:
     def of(
         cls, situation: Situation, posterior: Posterior | None = None, *, executor: Executor | None = None
     ) -> ChoiceOptimizer:
-        """The loop that has come to a situation; ``posterior`` is the model of its answers, if known."""
+        """Build the optimiser that has come to a situation.
+
+        Args:
+            situation: Space, settings and what happened.
+            posterior: The model of its answers, if known.
+            executor: Where to compute; any ``concurrent.futures.Executor``.
+
+        Returns:
+            An optimiser that asks the same next question.
+
+        Examples:
+            >>> cb.ChoiceOptimizer.of(optimizer.situation).n_answers
+            2
+        """
         loop = cls(situation.space, situation.settings, executor=executor)
         for event in situation.events:
             loop._state.apply(event)
@@ -167,7 +210,7 @@ class ChoiceOptimizer:
 
     @property
     def settings(self) -> Settings:
-        """How it asks."""
+        """The settings of the optimiser."""
         return self._situation.settings
 
     # ---- the loop
@@ -187,7 +230,7 @@ class ChoiceOptimizer:
         look_beside: bool = True,
         progress: ProgressCallback | None = None,
     ) -> Question:
-        """Another question. Those already open stay open, and nothing similar to their new options is proposed.
+        """Ask another question. Questions already open stay open, and nothing similar to their new options is proposed.
 
         Args:
             locked: Values that new options are to have, by name, in this and all further questions; ``{}`` takes all locks off.
@@ -198,6 +241,18 @@ class ChoiceOptimizer:
             look_beside: With ``latent_dim="auto"``: begin the look at the number of hidden objectives that the question after the
                 next answer needs, in a thread of its own. Without it, that question computes it.
             progress: Called as ``progress(stage, fraction)``; returning ``False`` interrupts.
+
+        Returns:
+            The question: ``options``, a list of dicts; ``reason``, a sentence; ``id``.
+
+        Raises:
+            InvalidInputError: A wish cannot be met.
+            FitInterruptedError: ``progress`` returned ``False``.
+
+        Examples:
+            >>> question = optimizer.ask(locked={"minutes": 20})
+            >>> len(question.options), {option["minutes"] for option in question.new_options[0][:1]}
+            (3, {20})
         """
         look_beside = as_flag(look_beside, "look_beside")
         wishes = steering.checked(
@@ -226,22 +281,43 @@ class ChoiceOptimizer:
         worst: int | None = None,
         ranking: Sequence[Any] | None = None,
     ) -> None:
-        """The answer, in any of these ways, whichever the question asks for.
+        """Answer a question in any of these ways, whichever it asks for.
 
         Args:
-            question: What is answered.
-            kept: The positions in ``question.options`` of those that no other one beats. An empty list means "none of these":
-                with a baseline, that it beats all of them; without one, it is a skip.
+            question: The question, or its id.
+            kept: Positions in ``question.options``, from 0, of those that no other one beats. An empty list means "none of
+                these": with a baseline, that it beats all of them; without one, it is a skip.
             best: The position of the best one instead.
             worst: Beside ``best``, the position of the worst one.
             ranking: Positions instead, best first, all or the first few; a list in the place of a position is a tie.
+
+        Raises:
+            InvalidInputError: A position is not there, or nothing is answered.
+            AlreadyAnsweredError: The question is answered already; `undo` takes an answer back.
+
+        Examples:
+            >>> optimizer.tell(optimizer.ask(), kept=[0, 2])
+            >>> optimizer.n_answers
+            3
         """
         if kept is None and best is None and ranking is None:
             raise InvalidInputError("kept is None: give a list of positions, best or ranking, or use skip()")
         self._answer(question, kept, best=best, worst=worst, ranking=ranking)
 
     def skip(self, question: Question | int) -> None:
-        """Leave a question unanswered."""
+        """Leave a question unanswered.
+
+        Args:
+            question: The question, or its id.
+
+        Raises:
+            AlreadyAnsweredError: The question is answered already.
+
+        Examples:
+            >>> optimizer.skip(optimizer.ask())
+            >>> optimizer.n_answers
+            2
+        """
         self._answer(question, None)
 
     def _answer(self, question: Question | int, kept: Sequence[int] | None, **said: Any) -> None:
@@ -255,9 +331,22 @@ class ChoiceOptimizer:
         self._state.apply(rules.answer(self._state, question, kept, at=None, **how, **said))
 
     def undo(self, n: int = 1) -> int:
-        """Take back the latest ``n`` of answers, skips and additions; a question so reopened can be answered again.
+        """Take back the latest answers, skips and additions; a question so reopened can be answered again.
 
-        Gives the number of those taken back.
+        Args:
+            n: How many.
+
+        Returns:
+            How many were taken back.
+
+        Raises:
+            InvalidInputError: There are not so many.
+
+        Examples:
+            >>> optimizer.undo()
+            1
+            >>> len(optimizer.open_queries)
+            1
         """
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
             raise InvalidInputError(f"n is {as_given(n)}; give a whole number of at least 1")
@@ -280,7 +369,23 @@ class ChoiceOptimizer:
         worst: int | None = None,
         ranking: Sequence[Any] | None = None,
     ) -> None:
-        """An answer from elsewhere, about the options ``shown``; the rest as in :meth:`tell`."""
+        """Add an answer that was given elsewhere. Pairs, the best of several and subsets of any size will do.
+
+        Args:
+            shown: The options.
+            kept: Positions in ``shown``, from 0; the rest as in `tell`.
+            best: The position of the best one instead.
+            worst: Beside ``best``, the position of the worst one.
+            ranking: Positions instead, best first.
+
+        Raises:
+            InvalidInputError: An option or a position cannot be used.
+
+        Examples:
+            >>> optimizer.add([{"temperature": 180, "minutes": 20}, {"temperature": 200, "minutes": 30}], kept=[0])
+            >>> optimizer.n_answers
+            3
+        """
         added = rules.answer_made_elsewhere(self.space, shown, kept, best=best, worst=worst, ranking=ranking)
         for event in rules.add(self._state, [added], OWNER, None, self.settings.likelihood):
             self._state.apply(event)
@@ -289,7 +394,7 @@ class ChoiceOptimizer:
 
     @property
     def situation(self) -> Situation:
-        """What the next question depends on."""
+        """Everything that the next question depends on."""
         if self._position != self._state.position:
             self._situation = Situation(
                 self.space, self.settings, self._state.effective(), encoded=self._situation.encoded
@@ -342,9 +447,22 @@ class ChoiceOptimizer:
         return tuple(dict(look) for look in self.situation.looks)
 
     def posterior(self, *, progress: ProgressCallback | None = None) -> Posterior | None:
-        """The model of all answers, fitted only if something changed; None while there are none.
+        """Return the model of all answers, fitted only if something changed.
 
-        Draws that fell short of the engine's limits issue a :class:`~choicebo.ConvergenceWarning`, once.
+        Draws that fall short of the engine's limits issue a `ConvergenceWarning`, once.
+
+        Args:
+            progress: Called as ``progress(stage, fraction)``; returning ``False`` interrupts.
+
+        Returns:
+            The posterior; None while there are no answers.
+
+        Raises:
+            FitInterruptedError: ``progress`` returned ``False``.
+
+        Examples:
+            >>> optimizer.posterior().latent_dim
+            2
         """
         if self.situation.data is None:
             return None
@@ -361,9 +479,22 @@ class ChoiceOptimizer:
         return self._computations.known(self.situation)
 
     def pareto_set(self, threshold: float = 0.5, *, progress: ProgressCallback | None = None) -> ParetoOptions:
-        """The options seen so far that are probably beaten by no other, the most probable first.
+        """List the options seen so far that are probably beaten by no other.
 
-        Empty only before the first answer.
+        Args:
+            threshold: The least probability; where no option reaches it, the most probable one is listed.
+            progress: Called as ``progress(stage, fraction)``; returning ``False`` interrupts.
+
+        Returns:
+            Pairs of ``option`` and ``probability``, the most probable first; empty only before the first answer.
+
+        Raises:
+            InvalidInputError: The threshold is no number.
+
+        Examples:
+            >>> best = optimizer.pareto_set()[0]
+            >>> sorted(best.option), 0 < best.probability <= 1
+            (['minutes', 'temperature'], True)
         """
         if not is_number(threshold):
             raise InvalidInputError(f"threshold is {as_given(threshold)}; give a probability from 0 to 1")
@@ -377,13 +508,23 @@ class ChoiceOptimizer:
         return ParetoOptions(ParetoOption(o, float(p)) for o, p in zip(options, probability[best], strict=True))
 
     def predict(self, options: Sequence[Any], *, progress: ProgressCallback | None = None) -> list[ParetoOption]:
-        """How probable it is that none of the options seen so far beats each of these, which need not have been shown.
+        """Predict how probable it is that none of the options seen so far beats each of these, which need not have been shown.
 
-        Each is taken by itself, in the order given.
+        Args:
+            options: The options; each is taken by itself.
+            progress: Called as ``progress(stage, fraction)``; returning ``False`` interrupts.
+
+        Returns:
+            Pairs of ``option`` and ``probability``, in the order given.
 
         Raises:
             InvalidInputError: Nothing was answered yet.
-            SpaceError: One of them is no option of the space.
+            SpaceError: One of them is not an option of the space.
+
+        Examples:
+            >>> (loaf,) = optimizer.predict([{"temperature": 180, "minutes": 20}])
+            >>> 0 <= loaf.probability <= 1
+            True
         """
         posterior = self.posterior(progress=progress)
         if posterior is None:
@@ -391,7 +532,18 @@ class ChoiceOptimizer:
         return predict(posterior, self.space, options)
 
     def best_unseen(self, *, progress: ProgressCallback | None = None) -> ParetoOption | None:
-        """The option not shown yet that is most probably beaten by none of those seen; None if there is none."""
+        """Find the option not shown yet that is most probably beaten by none of those seen.
+
+        Args:
+            progress: Called as ``progress(stage, fraction)``; returning ``False`` interrupts.
+
+        Returns:
+            A pair of ``option`` and ``probability``; None if there is nothing left to show, or no answer yet.
+
+        Examples:
+            >>> sorted(optimizer.best_unseen().option)
+            ['minutes', 'temperature']
+        """
         posterior = self.posterior(progress=progress)
         found = None if posterior is None else best_unseen(posterior, self.space, self.situation.seen)
         return None if found is None else ParetoOption(self.space.decode(found[0][None])[0], found[1])
@@ -401,13 +553,17 @@ class ChoiceOptimizer:
 
         Args:
             question: What the person is asked, in words; None: "Which of these would you keep?".
-            patience: Seconds to wait for the model, as in :meth:`ask`.
+            patience: Seconds to wait for the model, as in `ask`.
 
         Returns:
             A widget; the last expression of a cell shows it.
 
         Raises:
             MissingExtraError: anywidget is not installed (extra ``notebook``).
+
+        Examples:
+            >>> type(optimizer.widget(question="Which loaves would you bake again?")).__name__
+            'ChoiceWidget'
         """
         from choicebo.interop.notebook import ChoiceWidget, OptimizerLoop
 
@@ -416,12 +572,39 @@ class ChoiceOptimizer:
     # ---- saved and restored
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON-compatible record from which :meth:`from_dict` goes on exactly."""
+        """Describe the optimiser in JSON-compatible terms.
+
+        Returns:
+            A record from which `from_dict` goes on exactly.
+
+        Raises:
+            InvalidInputError: A setting is an object without a name to store.
+
+        Examples:
+            >>> sorted(optimizer.to_dict())[:2]
+            ['format', 'log']
+        """
         return record.to_dict(replace(self.situation, steering=Steering(self._locked)))
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any], *, executor: Executor | None = None) -> ChoiceOptimizer:
-        """The optimiser that :meth:`to_dict` described; it asks the same next question."""
+        """Build the optimiser that `to_dict` described; it asks the same next question.
+
+        Args:
+            given: What `to_dict` returned.
+            executor: Where to compute; any ``concurrent.futures.Executor``.
+
+        Returns:
+            An equal optimiser.
+
+        Raises:
+            InvalidInputError: The record is not one of an optimiser.
+
+        Examples:
+            >>> again = cb.ChoiceOptimizer.from_dict(optimizer.to_dict())
+            >>> again.ask().options == optimizer.ask().options
+            True
+        """
         return cls.of(record.from_dict(given), executor=executor)
 
 

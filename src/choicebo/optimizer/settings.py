@@ -35,10 +35,11 @@ NEWCOMER_QUERIES = 2
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of a :class:`~choicebo.ChoiceOptimizer`; each is a keyword argument of it.
+    """Settings of a `ChoiceOptimizer`; each is a keyword argument of it.
 
-    >>> Settings(query_size=4).new_per_query
-    2
+    Examples:
+        >>> Settings(query_size=4).new_per_query
+        2
     """
 
     latent_dim: int | str = "auto"
@@ -228,8 +229,9 @@ class Settings:
     def needs_model(self, answers: int, dim: int) -> bool:
         """Whether the question after so many answers is computed with the model.
 
-        >>> Settings(initial_queries=3).needs_model(2, dim=4), Settings(initial_queries=3).needs_model(3, dim=4)
-        (False, True)
+        Examples:
+            >>> Settings(initial_queries=3).needs_model(2, dim=4), Settings(initial_queries=3).needs_model(3, dim=4)
+            (False, True)
         """
         return answers >= self.first_queries(dim) and self.acquisitions[0] not in BASELINES
 
@@ -244,7 +246,7 @@ class Settings:
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Settings:
-        """The settings that :meth:`to_dict` described; what is missing takes its default."""
+        """The settings that `to_dict` described; what is missing takes its default."""
         names = {field.name for field in dataclasses.fields(cls)}
         if not isinstance(record, Mapping):
             raise InvalidInputError(f"the settings are {as_given(record)}; give a dict of {', '.join(sorted(names))}")

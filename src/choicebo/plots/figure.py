@@ -45,8 +45,9 @@ def require(given: object, kind: Any, what: str, source: str, *, of: type | None
 def literal(text: str) -> str:
     """A name as it is written in a picture: a dollar sign in it does not begin a formula.
 
-    >>> literal("price in $ (US$)")
-    'price in \\\\$ (US\\\\$)'
+    Examples:
+        >>> literal("price in $ (US$)")
+        'price in \\\\$ (US\\\\$)'
     """
     return printable(text).replace("$", r"\$")
 
@@ -54,8 +55,9 @@ def literal(text: str) -> str:
 def in_units(values: Array, x_of_unit: Units) -> Array:
     """Values of the unit interval in an input's own units.
 
-    >>> in_units(np.array([0.0, 0.5]), (10.0, 20.0)).tolist()
-    [10.0, 15.0]
+    Examples:
+        >>> in_units(np.array([0.0, 0.5]), (10.0, 20.0)).tolist()
+        [10.0, 15.0]
     """
     if x_of_unit is None:
         return values

@@ -1,4 +1,4 @@
-"""Pictures of what a person wants to know; each takes what :mod:`choicebo.insight` or the selection of the dimension returns."""
+"""Pictures of what a person wants to know; each takes what `insight` or the selection of the dimension returns."""
 
 from __future__ import annotations
 
@@ -25,7 +25,23 @@ _QUIET = "0.62"
 
 
 def dimension_scores(selection: DimensionSelection) -> Figure:
-    """Leave-one-out score of each number of hidden objectives with its standard error; the chosen one stands out."""
+    """Draw the leave-one-out score of each number of hidden objectives with its standard error; the chosen one stands out.
+
+    Args:
+        selection: What `select_latent_dim` returned.
+
+    Returns:
+        A matplotlib figure.
+
+    Raises:
+        InvalidInputError: It is something else.
+
+    Examples:
+        >>> from choicebo import plots
+        >>> selection = cb.select_latent_dim(data, max_dim=2, model=cb.ChoiceGP(engine="laplace"), refit_limit=0)
+        >>> len(plots.dimension_scores(selection).axes)
+        1
+    """
     require(selection, DimensionSelection, "selection", "select_latent_dim")
     figure, (axes,) = new_figure(size=(6.0, 3.6))
     for row in selection.table:
@@ -53,7 +69,23 @@ def dimension_scores(selection: DimensionSelection) -> Figure:
 
 
 def surprise_marks(surprises: Sequence[Surprise]) -> Figure:
-    """How surprising each answer is, in the order given; those to look at again stand out."""
+    """Draw how surprising each answer is, in the order given; those to look at again stand out.
+
+    Args:
+        surprises: What `insight.surprises` returned.
+
+    Returns:
+        A matplotlib figure.
+
+    Raises:
+        InvalidInputError: It is something else.
+
+    Examples:
+        >>> from choicebo import plots
+        >>> from choicebo.insight import surprises
+        >>> len(plots.surprise_marks(surprises(posterior, refits=0)).axes)
+        1
+    """
     require(surprises, list | tuple, "surprises", "insight.surprises", of=Surprise)
     figure, (axes,) = new_figure(size=(7.0, 3.2))
     if not surprises:
@@ -80,7 +112,24 @@ def surprise_marks(surprises: Sequence[Surprise]) -> Figure:
 
 
 def driver_bars(objectives: Sequence[Objective], most: int = 8) -> Figure:
-    """For each hidden objective, how much of it each parameter explains, with the 95 % interval and the direction."""
+    """Draw how much of each hidden objective each parameter explains, with the 95 % interval and the best value or direction.
+
+    Args:
+        objectives: What `insight.drivers` returned.
+        most: How many parameters at most.
+
+    Returns:
+        A matplotlib figure with a panel for each objective.
+
+    Raises:
+        InvalidInputError: An argument cannot be used.
+
+    Examples:
+        >>> from choicebo import plots
+        >>> from choicebo.insight import drivers
+        >>> len(plots.driver_bars(drivers(posterior, space)).axes)
+        2
+    """
     names = _by_relevance(objectives)[: max(1, as_count(most, "most"))]
     height = 1.3 + 0.36 * len(names)
     figure, panels = new_figure(columns=len(objectives), size=(max(4.6, 3.1 * len(objectives) + 0.8), height))
@@ -105,7 +154,24 @@ def driver_bars(objectives: Sequence[Objective], most: int = 8) -> Figure:
 
 
 def effect_curves(objectives: Sequence[Objective], most: int = 4) -> Figure:
-    """The course of each hidden objective over its most relevant parameters, the others as they come, with 95 % bands."""
+    """Draw each hidden objective over its most relevant parameters, averaged over the others, with 95 % bands.
+
+    Args:
+        objectives: What `insight.drivers` returned.
+        most: How many parameters at most.
+
+    Returns:
+        A matplotlib figure.
+
+    Raises:
+        InvalidInputError: An argument cannot be used.
+
+    Examples:
+        >>> from choicebo import plots
+        >>> from choicebo.insight import drivers
+        >>> len(plots.effect_curves(drivers(posterior, space), most=1).axes) >= 1
+        True
+    """
     names = _by_relevance(objectives)[: max(1, as_count(most, "most"))]
     figure, panels = new_figure(columns=len(names), size=(max(4.2, 2.5 * len(names)), 3.0))
     for axes, name in zip(panels, names, strict=True):
@@ -138,7 +204,23 @@ def effect_curves(objectives: Sequence[Objective], most: int = 4) -> Figure:
 
 
 def reliability(calibration: Calibration) -> Figure:
-    """Predicted probabilities against observed shares on answers that the model had not seen; honest ones lie on the line."""
+    """Draw predicted probabilities against observed shares; honest predictions lie on the diagonal.
+
+    Args:
+        calibration: What `insight.calibration` returned.
+
+    Returns:
+        A matplotlib figure.
+
+    Raises:
+        InvalidInputError: It is something else.
+
+    Examples:
+        >>> from choicebo import plots
+        >>> from choicebo.insight import calibration
+        >>> len(plots.reliability(calibration(posterior)).axes) >= 1
+        True
+    """
     require(calibration, Calibration, "calibration", "insight.calibration")
     figure, (axes,) = new_figure(size=(4.6, 4.4))
     axes.plot([0, 1], [0, 1], color="0.6", linewidth=1.0, linestyle="--")

@@ -33,11 +33,28 @@ def latent_against_input(
     input_name: str = "x",
     order: Sequence[int] | None = None,
 ) -> Figure:
-    """Mean and 95 % band of each latent function against one input; ticks at the bottom mark the options.
+    """Draw the mean and the 95 % band of each hidden objective against one input; ticks at the bottom mark the options.
 
-    ``x_range`` is the part of the unit interval to draw; with several inputs the others are held at 0.5.
-    ``x_of_unit`` puts the axis in the input's own units. ``order`` says which latent dimension gets which
-    label and colour, for their own numbering is arbitrary.
+    Args:
+        posterior: What was learned.
+        x_range: The part of the unit interval to draw.
+        labels: Names of the objectives.
+        column: Which input; the others are held at 0.5.
+        x_of_unit: The input's own units: its (low, high), or a function of an array.
+        input_name: The label of the axis.
+        order: Which latent dimension gets which label and colour, because their own numbering is arbitrary.
+
+    Returns:
+        A matplotlib figure.
+
+    Raises:
+        InvalidInputError: An argument cannot be used.
+
+    Examples:
+        >>> from choicebo import plots
+        >>> figure = plots.latent_against_input(posterior, x_of_unit=(150, 220), input_name="temperature")
+        >>> figure.axes[0].get_xlabel()
+        'temperature'
     """
     require_posterior(posterior)
     figure, (axes,) = new_figure()
@@ -58,7 +75,7 @@ def draw_latent(
     order: Sequence[int] | None = None,
     points: int = 400,
 ) -> None:
-    """Draw what :func:`latent_against_input` shows on axes that exist already."""
+    """Draw what `latent_against_input` shows on axes that exist already."""
     latent_dim, dim = posterior.latent_dim, posterior.options.shape[1]
     names = list(labels) if labels is not None else [f"latent function {d + 1}" for d in range(latent_dim)]
     dimensions = list(order) if order is not None else list(range(latent_dim))

@@ -46,6 +46,17 @@ def pareto_map(
         space: The Space or Catalogue of the options; with it, objectives are numbered as ``insight.drivers`` does, and known
             ones are shown.
         names: What the objectives are called, in the order of their numbers; an empty text for one without a name.
+
+    Returns:
+        A matplotlib figure with a panel for each pair of objectives.
+
+    Raises:
+        InvalidInputError: An argument cannot be used.
+
+    Examples:
+        >>> from choicebo import plots
+        >>> len(plots.pareto_map(posterior, space=space).axes)
+        1
     """
     require_posterior(posterior)
     X = posterior.options
@@ -94,12 +105,23 @@ def pareto_map(
 
 
 def parallel_options(posterior: Posterior, space: Searchable, threshold: float = 0.5) -> Figure:
-    """Every option that was answered about as a line across its values; the best ones stand out, the more probable the darker.
+    """Draw every option that was answered about as a line across its values; the best ones stand out.
 
     Args:
         posterior: What was learned.
         space: The Space or Catalogue of the options.
         threshold: From which probability on an option counts as one of the best.
+
+    Returns:
+        A matplotlib figure.
+
+    Raises:
+        InvalidInputError: The space is not that of the posterior, or all options are alike.
+
+    Examples:
+        >>> from choicebo import plots
+        >>> len(plots.parallel_options(posterior, space).axes) >= 1
+        True
     """
     require_posterior(posterior)
     if not isinstance(space, Searchable):

@@ -40,11 +40,23 @@ class Catalogue:
     greatest value, texts and bools become one-hot columns. Two rows with the same features are two options at
     the same cube point; ``decode`` gives the first of them.
 
-    >>> menu = Catalogue([{"sku": "A", "price": 3, "vegan": True}, {"sku": "B", "price": 5, "vegan": False}])
-    >>> menu
-    Catalogue(2 rows, key='sku', features: price, vegan)
-    >>> menu.encode(["A", "B"]).tolist()
-    [[0.0, 1.0], [1.0, 0.0]]
+    Args:
+        rows: Dicts, the path of a CSV or Excel file, or a data frame.
+        key: The column that tells rows apart.
+        label: The column with the name that people see; None: the key is shown.
+        image: The column with picture files.
+        features: The columns to learn from; None: all that can serve.
+        objectives: What is known to matter, as texts such as ``"minimise price"``.
+
+    Raises:
+        SpaceError: There are no rows, a column is missing, or two rows have the same key.
+
+    Examples:
+        >>> menu = Catalogue([{"sku": "A", "price": 3, "vegan": True}, {"sku": "B", "price": 5, "vegan": False}])
+        >>> menu
+        Catalogue(2 rows, key='sku', features: price, vegan)
+        >>> menu.encode(["A", "B"]).tolist()
+        [[0.0, 1.0], [1.0, 0.0]]
     """
 
     rows: tuple[Row, ...]
@@ -127,11 +139,15 @@ class Catalogue:
         Args:
             library: ``"pandas"`` or ``"polars"``; None: whichever is in use or installed.
 
+        Returns:
+            A data frame, a row for each row of the catalogue.
+
         Raises:
             MissingExtraError: Neither is installed.
 
-        >>> Catalogue([{"sku": "A", "price": 2}, {"sku": "B", "price": 3}]).to_frame()["price"].tolist()
-        [2, 3]
+        Examples:
+            >>> Catalogue([{"sku": "A", "price": 2}, {"sku": "B", "price": 3}]).to_frame()["price"].tolist()
+            [2, 3]
         """
         return to_frame(of_options(self.rows), library)
 
@@ -149,9 +165,10 @@ class Catalogue:
     def known(self) -> KnownObjectives | None:
         """The known objectives as a function of cube points; None if there are none.
 
-        >>> menu = Catalogue([{"sku": "A", "price": 3}, {"sku": "B", "price": 5}], objectives=["minimise price"])
-        >>> menu.known(menu.encode(["A", "B"])).tolist()
-        [[-3.0], [-5.0]]
+        Examples:
+            >>> menu = Catalogue([{"sku": "A", "price": 3}, {"sku": "B", "price": 5}], objectives=["minimise price"])
+            >>> menu.known(menu.encode(["A", "B"])).tolist()
+            [[-3.0], [-5.0]]
         """
         if not self.objectives:
             return None
@@ -197,25 +214,56 @@ class Catalogue:
         return len(self.rows)
 
     def validate(self, option: Mapping[str, object] | Key) -> Option:
-        """The row of a key, or of a dict that holds a key.
+        """Return the row of a key, or of a dict that holds a key.
 
-        >>> Catalogue([{"sku": "A", "price": 3}, {"sku": "B", "price": 5}]).validate("B")
-        {'sku': 'B', 'price': 5}
+        Args:
+            option: The key, or a dict whose other values must be those of the row.
+
+        Returns:
+            The whole row.
+
+        Raises:
+            SpaceError: There is no such row.
+
+        Examples:
+            >>> Catalogue([{"sku": "A", "price": 3}, {"sku": "B", "price": 5}]).validate("B")
+            {'sku': 'B', 'price': 5}
         """
         return dict(self.rows[self._index(option)])
 
     def parse(self, text: str) -> Option:
-        """The row whose key a person wrote as text.
+        """Find the row whose key a person wrote.
 
-        >>> Catalogue([{"sku": 7, "price": 3}, {"sku": 8, "price": 5}]).parse("8")
-        {'sku': 8, 'price': 5}
+        Args:
+            text: The key as text.
+
+        Returns:
+            The whole row.
+
+        Raises:
+            SpaceError: There is no such row.
+
+        Examples:
+            >>> Catalogue([{"sku": 7, "price": 3}, {"sku": 8, "price": 5}]).parse("8")
+            {'sku': 8, 'price': 5}
         """
         if not isinstance(text, str):
             raise SpaceError(f"The key is {as_given(text)}: give it as text.")
         return self.validate(self._written.get(text, text))
 
     def contains(self, option: Mapping[str, object] | Key) -> bool:
-        """Whether there is such a row."""
+        """Say whether there is such a row.
+
+        Args:
+            option: A key, or a dict that holds a key.
+
+        Returns:
+            True or False; nothing is raised.
+
+        Examples:
+            >>> Catalogue([{"sku": "A", "price": 3}, {"sku": "B", "price": 5}]).contains("C")
+            False
+        """
         try:
             self._index(option)
         except SpaceError:
@@ -223,16 +271,37 @@ class Catalogue:
         return True
 
     def encode(self, options: Sequence[Mapping[str, object] | Key]) -> Floats:
-        """Cube points (n, dim) of rows, each given by its key or as a dict that holds its key."""
+        """Map rows to points of the unit cube.
+
+        Args:
+            options: Keys, or dicts that hold a key.
+
+        Returns:
+            Cube points, (n, dim).
+
+        Raises:
+            SpaceError: There is no such row, or no list was given.
+
+        Examples:
+            >>> Catalogue([{"sku": "A", "price": 3}, {"sku": "B", "price": 5}]).encode(["B", "A"]).tolist()
+            [[1.0], [0.0]]
+        """
         if isinstance(options, (str, Mapping)) or not isinstance(options, Iterable):
             raise SpaceError("encode() takes a list of rows or keys: give one as [row].")
         return self.X[np.array([self._index(option) for option in options], dtype=np.int64)]
 
     def index(self, points: ArrayLike) -> NDArray[np.int64]:
-        """The row numbers (n,) of cube points: the row at that point, or the nearest; the first of equals.
+        """Find the rows of cube points.
 
-        >>> Catalogue([{"sku": "A", "price": 3}, {"sku": "B", "price": 5}]).index([[0.1], [1.0]]).tolist()
-        [0, 1]
+        Args:
+            points: Cube points, (n, dim).
+
+        Returns:
+            The number of the row at each point, or of the nearest; the first of equals, (n,).
+
+        Examples:
+            >>> Catalogue([{"sku": "A", "price": 3}, {"sku": "B", "price": 5}]).index([[0.1], [1.0]]).tolist()
+            [0, 1]
         """
         cube = as_cube(points, self.dim)
         found = np.array([self._at.get(key, -1) for key in point_keys(cube)], dtype=np.int64)
@@ -244,31 +313,90 @@ class Catalogue:
         return found
 
     def decode(self, points: ArrayLike) -> list[Option]:
-        """The rows of cube points (n, dim): the row at that point, or the nearest one."""
+        """Map points of the unit cube to rows.
+
+        Args:
+            points: Cube points, (n, dim).
+
+        Returns:
+            The row at each point, or the nearest one.
+
+        Examples:
+            >>> Catalogue([{"sku": "A", "price": 3}, {"sku": "B", "price": 5}]).decode([[0.9]])
+            [{'sku': 'B', 'price': 5}]
+        """
         return [dict(self.rows[index]) for index in self.index(points)]
 
     def snap(self, points: ArrayLike) -> Floats:
-        """The nearest row's cube point for each of ``points``: (n, dim)."""
+        """Move points to the nearest row.
+
+        Args:
+            points: Cube points, (n, dim).
+
+        Returns:
+            The points of rows, (n, dim).
+
+        Examples:
+            >>> Catalogue([{"sku": "A", "price": 3}, {"sku": "B", "price": 5}]).snap([[0.9]]).tolist()
+            [[1.0]]
+        """
         return self.X[self.index(points)]
 
     def feasible(self, points: ArrayLike | Sequence[Mapping[str, object]]) -> Bools:
-        """Always true, (n,): every point stands for a row, and every row may be offered."""
+        """Say which points may be offered: all, for every point stands for a row.
+
+        Args:
+            points: Cube points, (n, dim), or a list of rows or keys.
+
+        Returns:
+            True for each, (n,).
+
+        Examples:
+            >>> Catalogue([{"sku": "A", "price": 3}, {"sku": "B", "price": 5}]).feasible([[0.5]]).tolist()
+            [True]
+        """
         given = list(points) if isinstance(points, (list, tuple)) else points
         if isinstance(given, list) and given and isinstance(given[0], (Mapping, str)):
             return np.ones(len(self.encode(given)), dtype=np.bool_)
         return np.ones(len(as_cube(points, self.dim)), dtype=np.bool_)
 
     def sample(self, n: int, seed: int | np.random.Generator = 0) -> Floats:
-        """``n`` different random rows, as cube points (n, dim)."""
+        """Draw different random rows.
+
+        Args:
+            n: How many; at most as many as there are.
+            seed: A whole number, or a NumPy generator.
+
+        Returns:
+            Their cube points, (n, dim).
+
+        Raises:
+            SpaceError: There are fewer rows.
+
+        Examples:
+            >>> Catalogue([{"sku": "A", "price": 3}, {"sku": "B", "price": 5}]).sample(2).shape
+            (2, 1)
+        """
         if as_count(n, "n") > len(self):
             raise SpaceError(f"The catalogue has {len(self)} rows and n is {n}: give at most {len(self)}.")
         return self.X[as_generator(seed).permutation(len(self))[:n]]
 
     def sobol(self, n: int, seed: int = 0, skip: int = 0) -> Floats:
-        """Rows ``skip`` to ``skip + n`` of a space-filling order, as cube points (n, dim).
+        """Return part of a space-filling order of the rows.
 
-        Each point of a scrambled Sobol sequence takes the nearest row not taken yet; after the last row the
-        order starts again.
+        Each point of a scrambled Sobol sequence takes the nearest row not taken yet; after the last row the order starts again.
+
+        Args:
+            n: How many rows.
+            seed: The same seed gives the same order.
+            skip: How many to leave out at the beginning.
+
+        Returns:
+            The cube points of rows ``skip`` to ``skip + n`` of the order, (n, dim).
+
+        Examples:
+            >>> Catalogue([{"sku": "A", "price": 3}, {"sku": "B", "price": 5}]).sobol(3).shape
+            (3, 1)
         """
         skip = as_count(skip, "skip")
         total = as_count(as_count(n, "n") + skip, "n + skip")
@@ -276,7 +404,21 @@ class Catalogue:
         return self.X[order[np.arange(skip, total) % len(self)]]
 
     def enumerate(self, limit: int = 10_000) -> Floats:
-        """All rows as cube points (n, dim), if there are at most ``limit``."""
+        """List all rows.
+
+        Args:
+            limit: The most rows that there may be.
+
+        Returns:
+            Their cube points, (n, dim).
+
+        Raises:
+            SpaceError: There are more.
+
+        Examples:
+            >>> Catalogue([{"sku": "A", "price": 3}, {"sku": "B", "price": 5}]).enumerate().tolist()
+            [[0.0], [1.0]]
+        """
         if len(self) > as_count(limit, "limit", MOST_LISTED):
             raise SpaceError(
                 f"The catalogue has {len(self)} rows, above the limit of {limit}: use sample() or sobol()."
@@ -284,7 +426,15 @@ class Catalogue:
         return self.X
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON-compatible description that ``from_dict`` reads back."""
+        """Describe the catalogue in JSON-compatible terms.
+
+        Returns:
+            A dict that ``from_dict`` reads back.
+
+        Examples:
+            >>> Catalogue([{"sku": "A", "price": 3}, {"sku": "B", "price": 5}]).to_dict()["key"]
+            'sku'
+        """
         return {
             "version": VERSION,
             "kind": "catalogue",
@@ -313,10 +463,17 @@ class Catalogue:
             image: The column with picture files; empty for none.
             objectives: As for ``Catalogue``.
 
-        >>> rows = [{"id": 1, "name": "Rye", "price": 3}, {"id": 2, "name": "Oat", "price": 4}]
-        >>> menu = Catalogue.recognise(rows)
-        >>> menu.key, menu.label
-        ('id', 'name')
+        Returns:
+            The catalogue, with the key, label, image and features that were recognised.
+
+        Raises:
+            SpaceError: The table is empty, or has no column that can be the key.
+
+        Examples:
+            >>> rows = [{"id": 1, "name": "Rye", "price": 3}, {"id": 2, "name": "Oat", "price": 4}]
+            >>> menu = Catalogue.recognise(rows)
+            >>> menu.key, menu.label
+            ('id', 'name')
         """
         table = read_table(rows)
         if not table.rows:
@@ -329,7 +486,22 @@ class Catalogue:
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Catalogue:
-        """The catalogue that ``to_dict`` described."""
+        """Build the catalogue that ``to_dict`` described.
+
+        Args:
+            record: What ``to_dict`` returned.
+
+        Returns:
+            An equal catalogue.
+
+        Raises:
+            SpaceError: The record is not one of a catalogue.
+
+        Examples:
+            >>> menu = Catalogue([{"sku": "A", "price": 3}, {"sku": "B", "price": 5}])
+            >>> Catalogue.from_dict(menu.to_dict()) == menu
+            True
+        """
         fields = ("rows", "key", "label", "image", "features")
         check_record(record, "catalogue", fields)
         if not isinstance(record["rows"], Sequence) or isinstance(record["rows"], str):

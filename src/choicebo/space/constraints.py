@@ -29,10 +29,11 @@ class Constraint:
     number, a division by zero) the option counts as infeasible. A name that cannot stand in a formula is
     written with underscores: ``oven_temperature`` for "oven temperature".
 
-    >>> Constraint("temperature + 2*minutes <= 280").holds({"temperature": 200, "minutes": 40})
-    True
-    >>> Constraint("flour != 'rye' or temperature <= 200").holds({"flour": "rye", "temperature": 210})
-    False
+    Examples:
+        >>> Constraint("temperature + 2*minutes <= 280").holds({"temperature": 200, "minutes": 40})
+        True
+        >>> Constraint("flour != 'rye' or temperature <= 200").holds({"flour": "rye", "temperature": 210})
+        False
     """
 
     text: str
@@ -64,13 +65,14 @@ class Constraint:
     def of(cls, text: str, parameters: Sequence[Parameter | Fixed]) -> Constraint:
         """The constraint in a text about these parameters, whose names tell what a text that cannot be read may mean.
 
-        >>> from choicebo.space import Real
-        >>> Constraint.of("water temperature >= 90", [Real("water temperature", 80, 100)])
-        Traceback (most recent call last):
-        choicebo.errors.SpaceError: Constraint 'water temperature >= 90': a name is written as one word.
-            water temperature >= 90
-            ^^^^^^^^^^^^^^^^^
-        Did you mean water_temperature?
+        Examples:
+            >>> from choicebo.space import Real
+            >>> Constraint.of("water temperature >= 90", [Real("water temperature", 80, 100)])
+            Traceback (most recent call last):
+            choicebo.errors.SpaceError: Constraint 'water temperature >= 90': a name is written as one word.
+                water temperature >= 90
+                ^^^^^^^^^^^^^^^^^
+            Did you mean water_temperature?
         """
         try:
             return cls(text)
@@ -83,21 +85,23 @@ class Constraint:
     def check(self, parameters: Sequence[Parameter | Fixed]) -> None:
         """Raise an error that points at the spot where the text does not fit the parameters.
 
-        >>> from choicebo.space import Real
-        >>> Constraint("temperatur <= 200").check([Real("temperature", 150, 220)])
-        Traceback (most recent call last):
-        choicebo.errors.SpaceError: Constraint 'temperatur <= 200': unknown name 'temperatur'.
-            temperatur <= 200
-            ^^^^^^^^^^
-        Did you mean 'temperature'?
+        Examples:
+            >>> from choicebo.space import Real
+            >>> Constraint("temperatur <= 200").check([Real("temperature", 150, 220)])
+            Traceback (most recent call last):
+            choicebo.errors.SpaceError: Constraint 'temperatur <= 200': unknown name 'temperatur'.
+                temperatur <= 200
+                ^^^^^^^^^^
+            Did you mean 'temperature'?
         """
         check_sorts(self.text, self._tree, symbols_of(parameters))
 
     def mask(self, columns: Mapping[str, Sequence[Any] | NDArray[Any]]) -> NDArray[np.bool_]:
         """Which options satisfy it, for one column of n values per name: (n,).
 
-        >>> Constraint("a*b >= 3").mask({"a": [1, 2, 3], "b": [2, 2, 1]}).tolist()
-        [False, True, True]
+        Examples:
+            >>> Constraint("a*b >= 3").mask({"a": [1, 2, 3], "b": [2, 2, 1]}).tolist()
+            [False, True, True]
         """
         if not isinstance(columns, Mapping) or not all(isinstance(name, str) for name in columns):
             raise SpaceError(f"The columns of constraint {as_given(self.text)} are no dict of names and values.")
@@ -145,9 +149,10 @@ def nothing_feasible(texts: Sequence[str], satisfied: Sequence[Bools], exhaustiv
 
     ``satisfied`` holds, per constraint, which of the options tried satisfy it.
 
-    >>> satisfied = [np.array([True, False]), np.array([False, True])]
-    >>> print(nothing_feasible(["a <= 1", "a >= 2"], satisfied, exhaustive=True))
-    No option satisfies all constraints: 'a <= 1' and 'a >= 2' contradict each other. Relax one of them.
+    Examples:
+        >>> satisfied = [np.array([True, False]), np.array([False, True])]
+        >>> print(nothing_feasible(["a <= 1", "a >= 2"], satisfied, exhaustive=True))
+        No option satisfies all constraints: 'a <= 1' and 'a >= 2' contradict each other. Relax one of them.
     """
     tried = len(satisfied[0])
     opening = "No option satisfies" if exhaustive else f"None of {tried} options tried satisfies"

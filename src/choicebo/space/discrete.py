@@ -27,8 +27,9 @@ ends of a Real and as the two values of a yes/no parameter, and still inside the
 def one_hot(codes: NDArray[np.int64], levels: int) -> Floats:
     """Cube columns of category numbers: one column of 0 and 1 for two levels, otherwise one column per level.
 
-    >>> one_hot(np.array([0, 1]), levels=2).tolist()
-    [[0.0], [1.0]]
+    Examples:
+        >>> one_hot(np.array([0, 1]), levels=2).tolist()
+        [[0.0], [1.0]]
     """
     if levels == 2:
         return codes.astype(np.float64)[:, None]
@@ -40,8 +41,9 @@ def one_hot(codes: NDArray[np.int64], levels: int) -> Floats:
 def one_hot_columns(name: str, values: Sequence[object]) -> tuple[Column, ...]:
     """The columns that ``one_hot`` fills.
 
-    >>> [column.name for column in one_hot_columns("flour", ["rye", "wheat", "spelt"])]
-    ['flour=rye', 'flour=wheat', 'flour=spelt']
+    Examples:
+        >>> [column.name for column in one_hot_columns("flour", ["rye", "wheat", "spelt"])]
+        ['flour=rye', 'flour=wheat', 'flour=spelt']
     """
     if len(values) == 2:
         return (Column(f"{name}={values[1]}", name, "discrete", 2),)
@@ -110,8 +112,9 @@ class Discrete(Parameter):
     def parse(self, text: str) -> Value:
         """The listed value that a person wrote.
 
-        >>> Ordinal("grind", [1, 2, 4, 8]).parse("4")
-        4
+        Examples:
+            >>> Ordinal("grind", [1, 2, 4, 8]).parse("4")
+            4
         """
         written = {str(value): value for value in self.values}
         return written[text] if text in written else self.check(read_value(text))
@@ -128,8 +131,16 @@ class Discrete(Parameter):
 class Ordinal(Discrete):
     """One of a few values in an order, equally spaced by rank: all numbers or all texts.
 
-    >>> Ordinal("grind", [1, 2, 4, 8])
-    Ordinal('grind', [1, 2, 4, 8])
+    Args:
+        name: What it is called in options and constraints.
+        values: Two or more values, in order.
+
+    Raises:
+        SpaceError: There are too few values, one comes twice, or they are of several sorts.
+
+    Examples:
+        >>> Ordinal("grind", [1, 2, 4, 8])
+        Ordinal('grind', [1, 2, 4, 8])
     """
 
     name: str
@@ -166,8 +177,16 @@ class Ordinal(Discrete):
 class Categorical(Discrete):
     """One of a few values without an order; all are equally far from each other.
 
-    >>> Categorical("flour", ["rye", "wheat"])
-    Categorical('flour', ['rye', 'wheat'])
+    Args:
+        name: What it is called in options and constraints.
+        values: Two or more values.
+
+    Raises:
+        SpaceError: There are too few values, or one comes twice.
+
+    Examples:
+        >>> Categorical("flour", ["rye", "wheat"])
+        Categorical('flour', ['rye', 'wheat'])
     """
 
     name: str

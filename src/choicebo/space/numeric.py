@@ -57,10 +57,20 @@ class Numeric(Parameter):
         return record | ({"circular": True} if self.circular else {})
 
     def share(self, value: Value) -> float:
-        """Where a value lies between ``low`` (0) and ``high`` (1), on the parameter's scale.
+        """Say where a value lies between ``low`` (0) and ``high`` (1), on the parameter's scale.
 
-        >>> Real("temperature", 150, 220).share(185), Angle("hue").share(90)
-        (0.5, 0.25)
+        Args:
+            value: A value of the parameter.
+
+        Returns:
+            A number from 0 to 1.
+
+        Raises:
+            SpaceError: The value is not accepted.
+
+        Examples:
+            >>> Real("temperature", 150, 220).share(185), Angle("hue").share(90)
+            (0.5, 0.25)
         """
         return float(self._to_unit(self.encode([self.check(value)]))[0])
 
@@ -116,8 +126,21 @@ class Real(Numeric):
     that somebody gives may lie between. On a log scale steps grow tenfold with each power of ten beyond a thousand times
     ``low``. With ``circular`` the range goes round: ``high`` is the same place as ``low``, and is called ``low``.
 
-    >>> Real("temperature", 150, 220, unit="°C", step=5)
-    Real('temperature', 150.0, 220.0, unit='°C', step=5.0)
+    Args:
+        name: What it is called in options and constraints.
+        low: The least value.
+        high: The greatest value.
+        log: Whether equal ratios are equal distances; ``low`` must be above 0.
+        unit: Shown beside values, as in "°C".
+        step: The distance of the values that are offered; None: any number.
+        circular: Whether the range goes round.
+
+    Raises:
+        SpaceError: The range is empty, or the settings contradict each other.
+
+    Examples:
+        >>> Real("temperature", 150, 220, unit="°C", step=5)
+        Real('temperature', 150.0, 220.0, unit='°C', step=5.0)
     """
 
     name: str
@@ -162,10 +185,14 @@ class Real(Numeric):
         return step
 
     def stepped(self) -> Real:
-        """The same with a step that people can tell apart, about a hundredth of the range, where it has none.
+        """Add a step that people can tell apart, about a hundredth of the range, where there is none.
 
-        >>> Real("temperature", 150, 220).stepped()
-        Real('temperature', 150.0, 220.0, step=0.5)
+        Returns:
+            The same parameter with a step.
+
+        Examples:
+            >>> Real("temperature", 150, 220).stepped()
+            Real('temperature', 150.0, 220.0, step=0.5)
         """
         return self if self.step is not None else replace(self, step=sensible_step(self.low, self.high, self.log))
 
@@ -254,12 +281,23 @@ class Real(Numeric):
 class Angle(Real):
     """A direction or a hue: a full turn from ``low`` to ``high``, whose ends are the same place.
 
-    >>> hue = Angle("hue")
-    >>> hue
-    Angle('hue', 0.0, 360.0, unit='°')
-    >>> near = hue.encode([359.0, 1.0])
-    >>> float(np.linalg.norm(near[0] - near[1]).round(3))
-    0.017
+    Args:
+        name: What it is called in options and constraints.
+        low: Where the turn begins.
+        high: Where it is complete: the same place.
+        unit: Shown beside values.
+        step: The distance of the values that are offered; None: any number.
+
+    Raises:
+        SpaceError: The range is empty, or starts far from 0.
+
+    Examples:
+        >>> hue = Angle("hue")
+        >>> hue
+        Angle('hue', 0.0, 360.0, unit='°')
+        >>> near = hue.encode([359.0, 1.0])
+        >>> float(np.linalg.norm(near[0] - near[1]).round(3))
+        0.017
     """
 
     low: float = 0.0
@@ -279,8 +317,20 @@ class Angle(Real):
 class Integer(Numeric):
     """Any whole number from ``low`` to ``high``, both included; if ``circular``, ``high`` is the same place as ``low``.
 
-    >>> Integer("minutes", 5, 40).check(12.0)
-    12
+    Args:
+        name: What it is called in options and constraints.
+        low: The least value.
+        high: The greatest value.
+        log: Whether equal ratios are equal distances; ``low`` must be above 0.
+        unit: Shown beside values, as in "minutes".
+        circular: Whether the range goes round.
+
+    Raises:
+        SpaceError: The range is empty, or the settings contradict each other.
+
+    Examples:
+        >>> Integer("minutes", 5, 40).check(12.0)
+        12
     """
 
     name: str

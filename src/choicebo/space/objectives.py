@@ -34,11 +34,12 @@ class Objective:
 
     A formula is written as in a constraint; a comparison in it counts 1 where it holds and 0 elsewhere.
 
-    >>> price = Objective("minimise price = 2*flour + 3*(oven == 'gas')")
-    >>> price.name, price.minimise
-    ('price', True)
-    >>> price.values({"flour": np.array([1.0, 2.0]), "oven": np.array(["gas", "wood"], dtype=object)}).tolist()
-    [5.0, 4.0]
+    Examples:
+        >>> price = Objective("minimise price = 2*flour + 3*(oven == 'gas')")
+        >>> price.name, price.minimise
+        ('price', True)
+        >>> price.values({"flour": np.array([1.0, 2.0]), "oven": np.array(["gas", "wood"], dtype=object)}).tolist()
+        [5.0, 4.0]
     """
 
     text: str
@@ -96,12 +97,13 @@ class Objective:
             symbols: What each name stands for, as a formula writes it.
             known: The names as they are.
 
-        >>> Objective("minimise price = 2*flower").check({"flour": Symbol("number")}, ["flour"])
-        Traceback (most recent call last):
-        choicebo.errors.SpaceError: Objective '2*flower': unknown name 'flower'.
-            2*flower
-              ^^^^^^
-        Did you mean 'flour'?
+        Examples:
+            >>> Objective("minimise price = 2*flower").check({"flour": Symbol("number")}, ["flour"])
+            Traceback (most recent call last):
+            choicebo.errors.SpaceError: Objective '2*flower': unknown name 'flower'.
+                2*flower
+                  ^^^^^^
+            Did you mean 'flour'?
         """
         if not self.formula and identifier(self.name) not in symbols:
             if re.search(r"[-+*/()]", self.name):
@@ -124,8 +126,9 @@ class Objective:
     def of(self, option: Option) -> float:
         """Its value for one option.
 
-        >>> Objective("minimise price = 2*flour").of({"flour": 1.5})
-        3.0
+        Examples:
+            >>> Objective("minimise price = 2*flour").of({"flour": 1.5})
+            3.0
         """
         return float(self.values({name: _column(value) for name, value in option.items()})[0])
 
@@ -139,8 +142,9 @@ class Objective:
     def goal(self) -> str:
         """Which way is better, for people.
 
-        >>> Objective("minimise price = 2*flour").goal
-        'less is better'
+        Examples:
+            >>> Objective("minimise price = 2*flour").goal
+            'less is better'
         """
         return "less is better" if self.minimise else "more is better"
 

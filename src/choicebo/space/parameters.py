@@ -52,27 +52,96 @@ class Parameter(ABC):
 
     @abstractmethod
     def check(self, value: object) -> Value:
-        """The value as a plain Python value, or an error that says what is accepted."""
+        """Return the value as a plain Python value.
+
+        Args:
+            value: What somebody gave: a Python or NumPy value.
+
+        Returns:
+            The same as a float, int, bool or text.
+
+        Raises:
+            SpaceError: It is not accepted; the message says what is.
+
+        Examples:
+            >>> cb.Integer("minutes", 5, 40).check(12.0)
+            12
+        """
 
     @abstractmethod
     def parse(self, text: str) -> Value:
-        """The value that a person wrote as text, or an error that says what is accepted."""
+        """Read a value that a person wrote.
+
+        Args:
+            text: The value as text; a number may have a decimal point or comma.
+
+        Returns:
+            The value, checked.
+
+        Raises:
+            SpaceError: It cannot be read or is not accepted; the message says what is.
+
+        Examples:
+            >>> cb.Real("temperature", 150, 220).parse("180,5")
+            180.5
+        """
 
     @abstractmethod
     def encode(self, values: Sequence[Any] | NDArray[Any]) -> Block:
-        """Cube columns of checked values."""
+        """Map values to the unit cube.
+
+        Args:
+            values: Checked values, (n,).
+
+        Returns:
+            Their cube columns, (n, width).
+
+        Examples:
+            >>> cb.Integer("minutes", 5, 45).encode([5, 25, 45]).tolist()
+            [[0.0], [0.5], [1.0]]
+        """
 
     @abstractmethod
     def decode(self, block: Block) -> NDArray[Any]:
-        """Values (n,) of cube columns."""
+        """Map cube columns back to values.
+
+        Args:
+            block: Cube columns, (n, width); any point of the cube will do.
+
+        Returns:
+            Values, (n,).
+
+        Examples:
+            >>> cb.Integer("minutes", 5, 45).decode(np.array([[0.26]])).tolist()
+            [15]
+        """
 
     @abstractmethod
     def moves(self, value: Value) -> list[Any]:
-        """The values that are one discrete step away."""
+        """List the values that are one discrete step away.
+
+        Args:
+            value: A value of the parameter.
+
+        Returns:
+            Its neighbours; none where any number may be offered.
+
+        Examples:
+            >>> cb.Ordinal("grind", [1, 2, 4, 8]).moves(2)
+            [1, 4]
+        """
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """A JSON-compatible description."""
+        """Describe the parameter in JSON-compatible terms.
+
+        Returns:
+            Its kind, name and settings, which ``choicebo.space.from_dict`` reads as part of a space.
+
+        Examples:
+            >>> cb.Categorical("flour", ["rye", "wheat"]).to_dict()
+            {'kind': 'categorical', 'name': 'flour', 'values': ['rye', 'wheat']}
+        """
 
     @property
     def width(self) -> int:
@@ -80,15 +149,45 @@ class Parameter(ABC):
         return len(self.columns)
 
     def snap(self, block: Block) -> Block:
-        """Cube columns of the values nearest to ``block`` that are offered."""
+        """Move cube columns to the nearest values that are offered.
+
+        Args:
+            block: Cube columns, (n, width).
+
+        Returns:
+            Cube columns of offered values, (n, width).
+
+        Examples:
+            >>> cb.Real("hours", 0, 1, step=0.25).snap(np.array([[0.3]])).tolist()
+            [[0.25]]
+        """
         return self.encode(self.decode(block))
 
     def spread(self, quantile: Floats) -> Block:
-        """Cube columns of values at ``quantile: (n,)``; uniform quantiles give every level the same share."""
+        """Place quantiles in the cube such that uniform ones give every value the same share.
+
+        Args:
+            quantile: Numbers from 0 to 1, (n,).
+
+        Returns:
+            Cube columns of values, (n, width).
+
+        Examples:
+            >>> cb.Integer("eggs", 1, 2).spread(np.array([0.4, 0.6])).tolist()
+            [[0.0], [1.0]]
+        """
         return self.encode(self.decode(quantile[:, None]))
 
     def grid(self) -> Block:
-        """Cube columns of all values that are offered, for a parameter with finitely many."""
+        """List all values that are offered, for a parameter with finitely many.
+
+        Returns:
+            Their cube columns, (levels, width).
+
+        Examples:
+            >>> cb.Integer("eggs", 1, 3).grid().tolist()
+            [[0.0], [0.5], [1.0]]
+        """
         levels = int(self.levels)
         return self.spread((np.arange(levels) + 0.5) / levels)
 
@@ -97,8 +196,16 @@ class Parameter(ABC):
 class Fixed:
     """A parameter with one value: it takes no cube column and appears in every option.
 
-    >>> Fixed("oven", "gas")
-    Fixed('oven', 'gas')
+    Args:
+        name: What it is called in options and constraints.
+        value: A number, a text or a bool.
+
+    Raises:
+        SpaceError: The value is none of these.
+
+    Examples:
+        >>> Fixed("oven", "gas")
+        Fixed('oven', 'gas')
     """
 
     name: str
@@ -121,9 +228,10 @@ class Fixed:
 def size(parameters: Sequence[Parameter]) -> int | float:
     """The number of combinations of values: an int, or ``math.inf``.
 
-    >>> from choicebo.space import Integer, Real
-    >>> size([Integer("a", 1, 3), Integer("b", 1, 4)]), size([Real("x", 0, 1)])
-    (12, inf)
+    Examples:
+        >>> from choicebo.space import Integer, Real
+        >>> size([Integer("a", 1, 3), Integer("b", 1, 4)]), size([Real("x", 0, 1)])
+        (12, inf)
     """
     levels = [parameter.levels for parameter in parameters]
     return math.inf if math.inf in levels else math.prod(levels)
@@ -134,9 +242,10 @@ def split(
 ) -> tuple[tuple[Parameter, ...], tuple[Fixed, ...]]:
     """The parameters that vary, and those that are held: given as Fixed, or named in ``fixed``.
 
-    >>> from choicebo.space import Integer, Real
-    >>> split([Real("x", 0, 1), Integer("k", 1, 3)], {"k": 2})
-    ((Real('x', 0.0, 1.0),), (Fixed('k', 2),))
+    Examples:
+        >>> from choicebo.space import Integer, Real
+        >>> split([Real("x", 0, 1), Integer("k", 1, 3)], {"k": 2})
+        ((Real('x', 0.0, 1.0),), (Fixed('k', 2),))
     """
     if (
         isinstance(parameters, (Parameter, Fixed, str, Mapping))

@@ -37,8 +37,9 @@ def check_record(record: Mapping[str, Any], kind: str, fields: Sequence[str]) ->
 def parameter_from_dict(record: Mapping[str, Any]) -> Parameter:
     """The parameter that its ``to_dict`` described.
 
-    >>> parameter_from_dict({"kind": "integer", "name": "minutes", "low": 5, "high": 40})
-    Integer('minutes', 5, 40)
+    Examples:
+        >>> parameter_from_dict({"kind": "integer", "name": "minutes", "low": 5, "high": 40})
+        Integer('minutes', 5, 40)
     """
     if not isinstance(record, Mapping):
         raise SpaceError(f"A parameter is {as_given(record)}: give a kind, a name, and the range or the values.")
@@ -75,9 +76,10 @@ def parameters_from_list(records: object) -> list[Parameter]:
 def from_dict(record: Mapping[str, Any]) -> Space | Catalogue:
     """The Space or Catalogue that its ``to_dict`` described.
 
-    >>> from choicebo.space import Real, Space
-    >>> from_dict(Space([Real("a", 0, 1)]).to_dict())
-    Space(a)
+    Examples:
+        >>> from choicebo.space import Real, Space
+        >>> from_dict(Space([Real("a", 0, 1)]).to_dict())
+        Space(a)
     """
     from choicebo.space.catalogue import Catalogue
     from choicebo.space.space import Space

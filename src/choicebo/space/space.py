@@ -46,14 +46,24 @@ class Space:
     Parameters of all kinds mix freely. A ``Fixed`` parameter, or one named in ``fixed={...}``, takes no cube
     column and appears in every option.
 
-    >>> from choicebo.space import Categorical, Integer, Real
-    >>> oven = [Real("temperature", 150, 220), Integer("minutes", 5, 40)]
-    >>> flour = Categorical("flour", ["rye", "wheat"])
-    >>> space = Space([*oven, flour], constraints=["temperature + 2*minutes <= 280"])
-    >>> space
-    Space(temperature, minutes, flour; 1 constraint)
-    >>> space.decode(space.encode([{"temperature": 180.5, "minutes": 20, "flour": "rye"}]))
-    [{'temperature': 180.5, 'minutes': 20, 'flour': 'rye'}]
+    Args:
+        parameters: What varies: `Real`, `Integer`, `Angle`, `Ordinal`, `Categorical`, and `Fixed`.
+        constraints: Rules that every option satisfies, as texts such as ``"temperature + 2*minutes <= 280"``.
+        fixed: Values to hold, by name.
+        objectives: What is known to matter, as texts such as ``"minimise price = 2*flour + 0.3*minutes"``.
+
+    Raises:
+        SpaceError: A name is used twice, a constraint cannot be read, or no option satisfies all of them.
+
+    Examples:
+        >>> from choicebo.space import Categorical, Integer, Real
+        >>> oven = [Real("temperature", 150, 220), Integer("minutes", 5, 40)]
+        >>> flour = Categorical("flour", ["rye", "wheat"])
+        >>> space = Space([*oven, flour], constraints=["temperature + 2*minutes <= 280"])
+        >>> space
+        Space(temperature, minutes, flour; 1 constraint)
+        >>> space.decode(space.encode([{"temperature": 180.5, "minutes": 20, "flour": "rye"}]))
+        [{'temperature': 180.5, 'minutes': 20, 'flour': 'rye'}]
     """
 
     parameters: tuple[Parameter, ...]
@@ -117,9 +127,10 @@ class Space:
     def blocks(self) -> dict[str, slice]:
         """The cube columns of each parameter by name.
 
-        >>> from choicebo.space import Categorical, Real
-        >>> Space([Real("x", 0, 1), Categorical("c", ["a", "b", "d"])]).blocks
-        {'x': slice(0, 1, None), 'c': slice(1, 4, None)}
+        Examples:
+            >>> from choicebo.space import Categorical, Real
+            >>> Space([Real("x", 0, 1), Categorical("c", ["a", "b", "d"])]).blocks
+            {'x': slice(0, 1, None), 'c': slice(1, 4, None)}
         """
         ends = np.cumsum([parameter.width for parameter in self.parameters]).tolist()
         return {
@@ -131,10 +142,11 @@ class Space:
     def known(self) -> KnownObjectives | None:
         """The known objectives as a function of cube points; None if there are none.
 
-        >>> from choicebo.space import Real
-        >>> space = Space([Real("flour", 0, 10)], objectives=["minimise price = 2*flour"])
-        >>> space.known.values(space.encode([{"flour": 3.0}])).tolist()
-        [[6.0]]
+        Examples:
+            >>> from choicebo.space import Real
+            >>> space = Space([Real("flour", 0, 10)], objectives=["minimise price = 2*flour"])
+            >>> space.known.values(space.encode([{"flour": 3.0}])).tolist()
+            [[6.0]]
         """
         if not self.objectives:
             return None
@@ -160,33 +172,79 @@ class Space:
         return size(self.parameters)
 
     def validate(self, option: Mapping[str, object]) -> Option:
-        """The option with plain Python values, in the order of ``names``; constraints are not looked at.
+        """Return the option with plain Python values, in the order of ``names``; constraints are not checked.
 
-        >>> from choicebo.space import Integer
-        >>> Space([Integer("minutes", 5, 40)], fixed={"oven": "gas"}).validate({"minutes": 12.0})
-        {'minutes': 12, 'oven': 'gas'}
+        Args:
+            option: A dict with a value for every parameter that is not fixed.
+
+        Returns:
+            The option, with the fixed values.
+
+        Raises:
+            SpaceError: A value is missing, unknown or not accepted.
+
+        Examples:
+            >>> from choicebo.space import Integer
+            >>> Space([Integer("minutes", 5, 40)], fixed={"oven": "gas"}).validate({"minutes": 12.0})
+            {'minutes': 12, 'oven': 'gas'}
         """
         return self.decode(self.encode([option]))[0]
 
     def contains(self, option: Mapping[str, object]) -> bool:
-        """Whether the option is valid and satisfies all constraints."""
+        """Say whether an option is valid and satisfies all constraints.
+
+        Args:
+            option: A dict of values by name.
+
+        Returns:
+            True or False; nothing is raised.
+
+        Examples:
+            >>> space = cb.Space([cb.Integer("minutes", 5, 40)])
+            >>> space.contains({"minutes": 12}), space.contains({"minutes": 60})
+            (True, False)
+        """
         try:
             return not self.violated(option)
         except SpaceError:
             return False
 
     def violated(self, option: Mapping[str, object]) -> tuple[str, ...]:
-        """The texts of the constraints that a valid option breaks.
+        """List the constraints that a valid option breaks.
 
-        >>> from choicebo.space import Real
-        >>> Space([Real("a", 0, 1), Real("b", 0, 1)], ["a + b <= 1", "a <= b"]).violated({"a": 0.8, "b": 0.1})
-        ('a <= b',)
+        Args:
+            option: A dict of values by name.
+
+        Returns:
+            Their texts; empty if it breaks none.
+
+        Raises:
+            SpaceError: The option itself is not valid.
+
+        Examples:
+            >>> from choicebo.space import Real
+            >>> Space([Real("a", 0, 1), Real("b", 0, 1)], ["a + b <= 1", "a <= b"]).violated({"a": 0.8, "b": 0.1})
+            ('a <= b',)
         """
         columns = self._columns(self._values(self.encode([option])))
         return tuple(rule.text for rule in self.constraints if not rule.mask(columns)[0])
 
     def encode(self, options: Sequence[Mapping[str, object]]) -> Floats:
-        """Cube points (n, dim) of options; ``decode`` gives the same options back."""
+        """Map options to points of the unit cube; ``decode`` gives the same options back.
+
+        Args:
+            options: A list of dicts.
+
+        Returns:
+            Cube points, (n, dim).
+
+        Raises:
+            SpaceError: An option is not valid, or no list was given.
+
+        Examples:
+            >>> cb.Space([cb.Integer("minutes", 5, 45)]).encode([{"minutes": 25}]).tolist()
+            [[0.5]]
+        """
         if isinstance(options, (Mapping, str)) or not isinstance(options, Iterable):
             raise SpaceError("encode() takes a list of options: give one option as [option].")
         rows = [self._checked(option) for option in options]
@@ -197,7 +255,21 @@ class Space:
         return np.concatenate([parameter.encode(column) for parameter, column in blocks], axis=1)
 
     def decode(self, points: ArrayLike) -> list[Option]:
-        """The options of cube points (n, dim)."""
+        """Map points of the unit cube to options.
+
+        Args:
+            points: Cube points, (n, dim).
+
+        Returns:
+            A list of dicts.
+
+        Raises:
+            SpaceError: The points do not have this shape, or lie outside the cube.
+
+        Examples:
+            >>> cb.Space([cb.Integer("minutes", 5, 45)], fixed={"oven": "gas"}).decode([[0.5]])
+            [{'minutes': 25, 'oven': 'gas'}]
+        """
         cube = as_cube(points, self.dim)
         columns = [values.tolist() for values in self._values(cube).values()]
         held = {parameter.name: parameter.value for parameter in self.fixed}
@@ -205,21 +277,35 @@ class Space:
         return [{**dict(zip(names, row, strict=True)), **held} for row in zip(*columns, strict=True)]
 
     def snap(self, points: ArrayLike) -> Floats:
-        """The points (n, dim) where the model sees the options of ``points``, each value on its parameter's step.
+        """Move points to where the model sees their options, each value on its parameter's step.
 
-        >>> from choicebo.space import Real
-        >>> Space([Real("a", 0, 1, step=0.25)]).snap([[0.3]]).tolist()
-        [[0.25]]
+        Args:
+            points: Cube points, (n, dim).
+
+        Returns:
+            Cube points, (n, dim).
+
+        Examples:
+            >>> from choicebo.space import Real
+            >>> Space([Real("a", 0, 1, step=0.25)]).snap([[0.3]]).tolist()
+            [[0.25]]
         """
         cube = as_cube(points, self.dim)
         return np.concatenate([p.snap(cube[:, self.blocks[p.name]]) for p in self.parameters], axis=1)
 
     def feasible(self, points: ArrayLike | Sequence[Mapping[str, object]]) -> Bools:
-        """Which cube points (n, dim), or options, satisfy all constraints: (n,).
+        """Say which points or options satisfy all constraints.
 
-        >>> from choicebo.space import Real
-        >>> Space([Real("a", 0, 1)], ["a <= 0.5"]).feasible([[0.25], [0.75]]).tolist()
-        [True, False]
+        Args:
+            points: Cube points, (n, dim), or a list of options.
+
+        Returns:
+            True or False for each, (n,).
+
+        Examples:
+            >>> from choicebo.space import Real
+            >>> Space([Real("a", 0, 1)], ["a <= 0.5"]).feasible([[0.25], [0.75]]).tolist()
+            [True, False]
         """
         given = list(points) if isinstance(points, (list, tuple)) else points
         if isinstance(given, list) and given and isinstance(given[0], Mapping):
@@ -233,7 +319,22 @@ class Space:
         return result
 
     def sample(self, n: int, seed: int | np.random.Generator = 0) -> Floats:
-        """``n`` independent feasible points (n, dim), all values of a parameter alike."""
+        """Draw independent feasible points, all values of a parameter alike.
+
+        Args:
+            n: How many.
+            seed: A whole number, or a NumPy generator.
+
+        Returns:
+            Cube points, (n, dim).
+
+        Raises:
+            SpaceError: Hardly any combination is feasible.
+
+        Examples:
+            >>> cb.Space([cb.Real("a", 0, 1)], ["a <= 0.5"]).sample(3, seed=1).max() <= 0.5
+            np.True_
+        """
         rng = as_generator(seed)
         n = as_count(n, "n")
         if self._is_short:
@@ -242,14 +343,23 @@ class Space:
         return sampling.uniform(self._draw, len(self.parameters), n, rng)
 
     def sobol(self, n: int, seed: int = 0, skip: int = 0) -> Floats:
-        """Points ``skip`` to ``skip + n`` of a scrambled Sobol sequence of distinct feasible points (n, dim).
+        """Return part of a scrambled Sobol sequence of distinct feasible points.
 
-        The same seed gives the same sequence. A space of few options is gone through before one comes again.
+        A space of few options is gone through completely before one comes again.
 
-        >>> from choicebo.space import Real
-        >>> space = Space([Real("a", 0, 1)])
-        >>> bool(np.all(space.sobol(5)[3:] == space.sobol(2, skip=3)))
-        True
+        Args:
+            n: How many points.
+            seed: The same seed gives the same sequence.
+            skip: How many to leave out at the beginning.
+
+        Returns:
+            Points ``skip`` to ``skip + n`` of the sequence, (n, dim).
+
+        Examples:
+            >>> from choicebo.space import Real
+            >>> space = Space([Real("a", 0, 1)])
+            >>> bool(np.all(space.sobol(5)[3:] == space.sobol(2, skip=3)))
+            True
         """
         skip = as_count(skip, "skip")
         total = as_count(as_count(n, "n") + skip, "n + skip")
@@ -257,21 +367,38 @@ class Space:
         return sampling.sobol(self._draw, len(self.parameters), total, seed, everything)[skip:]
 
     def place(self, quantiles: ArrayLike) -> Floats:
-        """Cube points (n, dim), feasible or not, of quantiles (n, parameters); uniform ones give all values alike.
+        """Place quantiles in the cube; uniform ones give all values alike.
 
-        >>> from choicebo.space import Integer
-        >>> Space([Integer("a", 1, 4)]).place([[0.1], [0.9]]).tolist()
-        [[0.0], [1.0]]
+        Args:
+            quantiles: Numbers from 0 to 1, (n, parameters).
+
+        Returns:
+            Cube points, feasible or not, (n, dim).
+
+        Examples:
+            >>> from choicebo.space import Integer
+            >>> Space([Integer("a", 1, 4)]).place([[0.1], [0.9]]).tolist()
+            [[0.0], [1.0]]
         """
         blocks = zip(self.parameters, as_cube(quantiles, len(self.parameters)).T, strict=True)
         return np.concatenate([parameter.spread(quantile) for parameter, quantile in blocks], axis=1)
 
     def enumerate(self, limit: int = 10_000) -> Floats:
-        """All feasible points (m, dim), if ``size`` is at most ``limit``.
+        """List all feasible points of a finite space.
 
-        >>> from choicebo.space import Integer
-        >>> Space([Integer("a", 1, 3), Integer("b", 1, 3)], ["a < b"]).enumerate().tolist()
-        [[0.0, 0.5], [0.0, 1.0], [0.5, 1.0]]
+        Args:
+            limit: The most options that ``size`` may count.
+
+        Returns:
+            Cube points, (m, dim).
+
+        Raises:
+            SpaceError: There are more.
+
+        Examples:
+            >>> from choicebo.space import Integer
+            >>> Space([Integer("a", 1, 3), Integer("b", 1, 3)], ["a < b"]).enumerate().tolist()
+            [[0.0, 0.5], [0.0, 1.0], [0.5, 1.0]]
         """
         if self.size > as_count(limit, "limit", MOST_LISTED):
             raise SpaceError(f"The space has {self.size} options, above the limit of {limit}: use sample() or sobol().")
@@ -283,13 +410,20 @@ class Space:
         return cube[self.feasible(cube)]
 
     def neighbours(self, point: ArrayLike) -> Floats:
-        """Feasible points (m, dim) one discrete step from ``point: (dim,)``; continuous columns stay.
+        """List the feasible points that are one discrete step away; continuous columns stay.
 
         A step moves one Integer, Ordinal or Real with a step to the next value, or one Categorical to another value.
 
-        >>> from choicebo.space import Integer, Real
-        >>> Space([Real("x", 0, 1), Integer("k", 0, 4)]).neighbours([0.3, 0.5]).tolist()
-        [[0.3, 0.25], [0.3, 0.75]]
+        Args:
+            point: A cube point, (dim,).
+
+        Returns:
+            Cube points, (m, dim).
+
+        Examples:
+            >>> from choicebo.space import Integer, Real
+            >>> Space([Real("x", 0, 1), Integer("k", 0, 4)]).neighbours([0.3, 0.5]).tolist()
+            [[0.3, 0.25], [0.3, 0.75]]
         """
         start = self.snap([point])  # type: ignore[arg-type]
         found = [start[:0]]
@@ -304,7 +438,15 @@ class Space:
         return steps[self.feasible(steps)]
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON-compatible description that ``from_dict`` reads back."""
+        """Describe the space in JSON-compatible terms.
+
+        Returns:
+            A dict that ``from_dict`` reads back.
+
+        Examples:
+            >>> cb.Space([cb.Integer("minutes", 5, 40)]).to_dict()["parameters"][0]["name"]
+            'minutes'
+        """
         return {
             "version": VERSION,
             "kind": "space",
@@ -315,12 +457,22 @@ class Space:
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Space:
-        """The space that ``to_dict`` described.
+        """Build the space that ``to_dict`` described.
 
-        >>> from choicebo.space import Real
-        >>> space = Space([Real("a", 0, 1)])
-        >>> Space.from_dict(space.to_dict()) == space
-        True
+        Args:
+            record: What ``to_dict`` returned.
+
+        Returns:
+            An equal space.
+
+        Raises:
+            SpaceError: The record is not one of a space.
+
+        Examples:
+            >>> from choicebo.space import Real
+            >>> space = Space([Real("a", 0, 1)])
+            >>> Space.from_dict(space.to_dict()) == space
+            True
         """
         check_record(record, "space", ("parameters", "constraints", "fixed"))
         parameters = parameters_from_list(record["parameters"])

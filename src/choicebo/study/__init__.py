@@ -1,4 +1,4 @@
-"""The loop, stored: a study in a database, for weeks and for several people."""
+"""Studies: a persistent, multi-rater `ChoiceOptimizer` in a database."""
 
 from choicebo.extras import needs
 

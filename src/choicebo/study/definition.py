@@ -52,8 +52,9 @@ class Show:
     In a template ``{name}`` stands for a value of the option. Images need one only if the options are not rows of a
     catalogue with an image column.
 
-    >>> Show("image", template="photos/{flour}.jpg").kind
-    'image'
+    Examples:
+        >>> Show("image", template="photos/{flour}.jpg").kind
+        'image'
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid")
@@ -104,14 +105,15 @@ def _question(given: object) -> object:
 class StudyDefinition(BaseModel):
     """What a study asks, about which options, and how; only what leaves the meaning of its answers alone can be edited later.
 
-    :meth:`of` makes one of whatever describes a study, and says in a sentence what is wrong with it.
+    `of` makes one of whatever describes a study, and says in a sentence what is wrong with it.
 
-    >>> from choicebo.space import Integer
-    >>> bread = StudyDefinition.of({"name": "bread", "space": Space([Integer("minutes", 5, 40)])})
-    >>> bread.question, bread.settings["query_size"]
-    ('Which of these would you keep?', 5)
-    >>> StudyDefinition.of(bread.to_dict()) == bread
-    True
+    Examples:
+        >>> from choicebo.space import Integer
+        >>> bread = StudyDefinition.of({"name": "bread", "space": Space([Integer("minutes", 5, 40)])})
+        >>> bread.question, bread.settings["query_size"]
+        ('Which of these would you keep?', 5)
+        >>> StudyDefinition.of(bread.to_dict()) == bread
+        True
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -123,7 +125,7 @@ class StudyDefinition(BaseModel):
     """What the person is asked above the options."""
     show: Show = Show()
     baseline: Option | None = None
-    """The option that people have today."""
+    """The option that people have today, if any."""
     raters_mode: Literal["together", "related", "separate"] = Field(
         default="together", validation_alias=AliasChoices("raters", "raters_mode")
     )
@@ -132,7 +134,7 @@ class StudyDefinition(BaseModel):
     settings: dict[str, Any] = Field(default_factory=dict, validate_default=True)
     """All settings of the optimiser, the baseline among them."""
     folder: Annotated[Path, PlainSerializer(str)] | None = None
-    """Where images lie."""
+    """The folder of the images."""
     created_at: datetime = Field(default_factory=lambda: datetime.now(UTC))
     archived_at: datetime | None = None
     """Since when it is out of the way; None: it is not."""
@@ -193,14 +195,15 @@ class StudyDefinition(BaseModel):
     def edited(self, **changes: Any) -> StudyDefinition:
         """The same study with other values of what can be edited.
 
-        >>> from choicebo.space import Integer
-        >>> bread = StudyDefinition.of({"name": "bread", "space": Space([Integer("minutes", 5, 40)])})
-        >>> bread.edited(name="loaf").name
-        'loaf'
-        >>> bread.edited(settings={})
-        Traceback (most recent call last):
-            ...
-        choicebo.errors.StudyError: 'settings' of a study cannot be edited: it has to do with what its answers mean. Duplicate ...
+        Examples:
+            >>> from choicebo.space import Integer
+            >>> bread = StudyDefinition.of({"name": "bread", "space": Space([Integer("minutes", 5, 40)])})
+            >>> bread.edited(name="loaf").name
+            'loaf'
+            >>> bread.edited(settings={})
+            Traceback (most recent call last):
+                ...
+            choicebo.errors.StudyError: 'settings' of a study cannot be edited: it has to do with what its answers ...
         """
         for field in changes:
             if field not in EDITABLE:
@@ -211,7 +214,7 @@ class StudyDefinition(BaseModel):
         return type(self).of({**dict(self), **changes})
 
     def arguments(self) -> dict[str, Any]:
-        """What :meth:`from_arguments` makes the same study of."""
+        """What `from_arguments` makes the same study of."""
         fields = {name: getattr(self, name) for name in _ARGUMENTS if name != "raters"}
         return {**self.settings, **fields, "raters": self.raters_mode}
 
@@ -220,7 +223,7 @@ class StudyDefinition(BaseModel):
         return self.model_dump(exclude={"baseline"})
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON-compatible record that :meth:`of` reads back."""
+        """A JSON-compatible record that `of` reads back."""
         found = {**self.to_row(), "created_at": self.created_at.isoformat()}
         names, archived = found.pop("objective_names"), found.pop("archived_at")
         # Left out where empty, so that an earlier release can read what it knows of.

@@ -47,4 +47,4 @@ class StudyInfo:
     raters: int
     """Those who may answer."""
     archived_at: datetime | None = None
-    """Since when it is archived; None: it is in use."""
+    """When it was archived; None: it is in use."""

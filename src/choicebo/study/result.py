@@ -103,8 +103,9 @@ class StudyResult:
     def stage(self) -> str:
         """What it rests on, in a few words.
 
-        >>> StudyResult(12, waiting=2).stage
-        'from counts of 12 answers; the model is being learned'
+        Examples:
+            >>> StudyResult(12, waiting=2).stage
+            'from counts of 12 answers; the model is being learned'
         """
         if self.posterior is None:
             return f"from counts of {counted(self.answers, 'answer')}; the model is being learned"

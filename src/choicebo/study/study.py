@@ -1,4 +1,4 @@
-"""``Study``: the loop, stored. What is acknowledged is stored; what is stored is never changed."""
+"""``Study``: a persistent, multi-rater `ChoiceOptimizer`. What is acknowledged is stored; what is stored is never changed."""
 
 from __future__ import annotations
 
@@ -50,16 +50,17 @@ class Study:
 
     Threads may share a Study, and processes may work on one study at the same time.
 
-    >>> import tempfile
-    >>> import choicebo as cb
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> study = Study.create(f"{folder.name}/bread.db", "bread", cb.Space([cb.Integer("minutes", 5, 40)]), query_size=3)
-    >>> question = study.ask()
-    >>> study.tell(question, kept=[0, 2]).question
-    1
-    >>> Study.open(f"{folder.name}/bread.db").n_answers
-    1
-    >>> folder.cleanup()
+    Examples:
+        >>> import tempfile
+        >>> import choicebo as cb
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> study = Study.create(f"{folder.name}/bread.db", "bread", cb.Space([cb.Integer("minutes", 5, 40)]), query_size=3)
+        >>> question = study.ask()
+        >>> study.tell(question, kept=[0, 2]).question
+        1
+        >>> Study.open(f"{folder.name}/bread.db").n_answers
+        1
+        >>> folder.cleanup()
     """
 
     def __init__(
@@ -97,7 +98,33 @@ class Study:
         executor: Executor | None = None,
         **settings: Any,
     ) -> Study:
-        """A new study. ``settings`` are keyword arguments of ``ChoiceOptimizer``, such as ``answer="ranking"``."""
+        """Create a study.
+
+        Args:
+            url: The path of an SQLite file, or the URL of a database.
+            name: What the study is called; one database holds several.
+            space: What can be offered.
+            question: What the person is asked, in words.
+            show: How options are shown: labels, pictures, a drawing.
+            folder: Where the images of the options are.
+            baseline: The option that people have today: "none of these" then means that it beats all that are shown.
+            raters: How the answers of several people are modelled: ``"together"`` as those of one,
+                ``"related"`` with a taste each that is partly everybody's, or ``"separate"``.
+            executor: Where to compute; any ``concurrent.futures.Executor``.
+            **settings: Keyword arguments of `ChoiceOptimizer`, such as ``answer="ranking"``.
+
+        Returns:
+            The study, open.
+
+        Raises:
+            StudyExistsError: The database has a study of that name.
+            InvalidInputError: A setting cannot be used.
+
+        Examples:
+            >>> import pathlib
+            >>> cb.Study.create(pathlib.Path(study.url.removeprefix("sqlite:///")), "rolls", space, query_size=4).name
+            'rolls'
+        """
         fields = {"name": name, "space": space, "question": question, "show": show, "folder": folder, "raters": raters}
         what = StudyDefinition.from_arguments(**fields, baseline=baseline, **settings)
         return cls._create(url, what, executor)
@@ -112,7 +139,26 @@ class Study:
         executor: Executor | None = None,
         **overrides: Any,
     ) -> Study:
-        """A new study as a study file, or what was read from it, says; ``overrides`` are keyword arguments of :meth:`create`."""
+        """Create the study that a study file describes.
+
+        Args:
+            url: The path of an SQLite file, or the URL of a database.
+            study_file: The path of a TOML file, or what was read from one.
+            name: Another name than the one in the file.
+            executor: Where to compute; any ``concurrent.futures.Executor``.
+            **overrides: Keyword arguments of `create` that replace what the file says.
+
+        Returns:
+            The study, open.
+
+        Raises:
+            StudyExistsError: The database has a study of that name.
+            InvalidInputError: The file cannot be used; the message says where and why.
+
+        Examples:
+            >>> cb.Study.create_from_file(study.url, study.definition, name="rolls").space == study.space
+            True
+        """
         what = study_file if isinstance(study_file, StudyDefinition) else read(study_file)
         if name is not None or overrides:
             what = StudyDefinition.from_arguments(
@@ -122,7 +168,24 @@ class Study:
 
     @classmethod
     def open(cls, url: Address, name: str | None = None, *, executor: Executor | None = None) -> Study:
-        """A study that exists; the name may be left out if the database holds only one, or only one that is not archived."""
+        """Open a study that exists.
+
+        Args:
+            url: The path of an SQLite file, or the URL of a database.
+            name: May be left out if the database holds only one study, or only one that is not archived.
+            executor: Where to compute; any ``concurrent.futures.Executor``.
+
+        Returns:
+            The study.
+
+        Raises:
+            StudyNotFoundError: There is no such study, or the name is needed to tell several apart.
+            SchemaVersionError: The database was made by an older or a newer choicebo.
+
+        Examples:
+            >>> cb.Study.open(study.url).n_answers
+            2
+        """
         storage, owns = _storage(url)
         storage.require_file()
         with storage.read() as connection:
@@ -143,7 +206,21 @@ class Study:
 
     @classmethod
     def list(cls, url: Address) -> tuple[StudyInfo, ...]:
-        """All studies of a database, oldest first."""
+        """List all studies of a database, oldest first.
+
+        Args:
+            url: The path of an SQLite file, or the URL of a database.
+
+        Returns:
+            Name, question, date, answers and raters of each.
+
+        Raises:
+            StudyNotFoundError: There is no such file.
+
+        Examples:
+            >>> [info.name for info in cb.Study.list(study.url)]
+            ['bread']
+        """
         storage, owns = _storage(url)
         storage.require_file()
         with storage.read() as connection:
@@ -168,7 +245,20 @@ class Study:
 
     @classmethod
     def delete(cls, url: Address, name: str) -> None:
-        """Remove a study with everything in it, for good."""
+        """Delete a study with everything in it, for good.
+
+        Args:
+            url: The path of an SQLite file, or the URL of a database.
+            name: Which.
+
+        Raises:
+            StudyNotFoundError: There is no such study, or no such database.
+
+        Examples:
+            >>> cb.Study.delete(study.url, "bread")
+            >>> cb.Study.list(study.url)
+            ()
+        """
         with cls.open(url, name) as study, study._events.writing(even_archived=True) as writer:
             connection = writer.connection
             # From the leaves to the root: PostgreSQL does not look ahead when it cascades.
@@ -181,9 +271,26 @@ class Study:
     def import_json(
         cls, url: Address, source: str | Path, *, name: str | None = None, executor: Executor | None = None
     ) -> Study:
-        """A new study from what :meth:`export_json` wrote, given as text or path; all of it or nothing.
+        """Create a study from what `export_json` wrote; all of it or nothing.
 
         It may come from somebody else: a folder of images that is not beside or below the database file is forgotten.
+
+        Args:
+            url: The path of an SQLite file, or the URL of a database.
+            source: The text, or the path of the file.
+            name: Another name than the one in the file.
+            executor: Where to compute; any ``concurrent.futures.Executor``.
+
+        Returns:
+            The study, open.
+
+        Raises:
+            StudyExistsError: The database has a study of that name.
+            StudyError: The file is not such an export, or was damaged.
+
+        Examples:
+            >>> cb.Study.import_json(study.url, study.export_json(), name="copy").n_answers
+            2
         """
         what, people, events = study_json.loads(transfer.text_of(source))
         file = _storage(url)[0].file
@@ -195,7 +302,20 @@ class Study:
 
     @classmethod
     def of_token(cls, url: Address, token: str) -> tuple[str, str] | None:
-        """The names of the study and of the rater whose token this is; None for a wrong or void one."""
+        """Find the study and the rater that a token belongs to.
+
+        Args:
+            url: The path of an SQLite file, or the URL of a database.
+            token: What `add_rater` or `new_token` returned.
+
+        Returns:
+            The names of the study and of the rater; None for a wrong or void token.
+
+        Examples:
+            >>> token = study.add_rater("Ann")
+            >>> cb.Study.of_token(study.url, token)
+            ('bread', 'Ann')
+        """
         storage, _ = _storage(url)
         storage.require_file()
         with storage.read() as connection:
@@ -227,7 +347,11 @@ class Study:
         return cls(storage, study_id, what, executor=executor, owns=owns)
 
     def close(self) -> None:
-        """Close the database, if this study opened it."""
+        """Close the database, if this study opened it.
+
+        Examples:
+            >>> study.close()
+        """
         if self._owns:
             self._storage.close()
 
@@ -244,12 +368,12 @@ class Study:
 
     @property
     def definition(self) -> StudyDefinition:
-        """What it asks, about which options, and how."""
+        """The complete definition: question, space, settings, raters."""
         return self._events.what
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """The name of the study."""
         return self._what.name
 
     @property
@@ -269,12 +393,12 @@ class Study:
 
     @property
     def folder(self) -> Path | None:
-        """Where images lie."""
+        """The folder of the images."""
         return self._what.folder
 
     @property
     def baseline(self) -> Option | None:
-        """The option that people have today."""
+        """The option that people have today, if any."""
         return self._what.baseline
 
     @property
@@ -299,7 +423,7 @@ class Study:
 
     @property
     def archived_at(self) -> datetime | None:
-        """Since when it is archived; None: it is in use."""
+        """When it was archived; None: it is in use."""
         return self._what.archived_at
 
     @property
@@ -323,20 +447,21 @@ class Study:
             name: Another name of the study.
             question: What the person is asked, in words.
             show: How options are shown.
-            folder: Where images lie.
+            folder: The folder of the images.
 
         Raises:
             StudyExistsError: There is another study of that name.
             ChoiceboError: Something cannot be used, and nothing was changed.
 
-        >>> import tempfile
-        >>> import choicebo as cb
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> study = Study.create(f"{folder.name}/bread.db", "bread", cb.Space([cb.Integer("minutes", 5, 40)]))
-        >>> study.edit(question="Which loaves would you bake again?")
-        >>> study.question
-        'Which loaves would you bake again?'
-        >>> folder.cleanup()
+        Examples:
+            >>> import tempfile
+            >>> import choicebo as cb
+            >>> folder = tempfile.TemporaryDirectory()
+            >>> study = Study.create(f"{folder.name}/bread.db", "bread", cb.Space([cb.Integer("minutes", 5, 40)]))
+            >>> study.edit(question="Which loaves would you bake again?")
+            >>> study.question
+            'Which loaves would you bake again?'
+            >>> folder.cleanup()
         """
         changes = {
             "name": name,
@@ -347,16 +472,41 @@ class Study:
         self._edit(lambda _: {field: value for field, value in changes.items() if value is not None})
 
     def rename(self, name: str) -> None:
-        """Give it another name. Links of raters stay valid; whoever has it open goes on."""
+        """Give the study another name. Links of raters stay valid; whoever has it open goes on.
+
+        Args:
+            name: The new name.
+
+        Raises:
+            StudyExistsError: There is another study of that name.
+
+        Examples:
+            >>> study.rename("sourdough")
+            >>> study.name
+            'sourdough'
+        """
         self.edit(name=name)
 
     def archive(self) -> None:
-        """Put it out of the way: everything stays and can be read, and nothing is asked or answered."""
+        """Put the study away: everything stays and can be read, and nothing is asked or answered.
+
+        Examples:
+            >>> study.archive()
+            >>> study.archived_at is None
+            False
+        """
         if self.archived_at is None:
             self._edit(lambda _: {"archived_at": now()})
 
     def unarchive(self) -> None:
-        """Bring it back from the archive."""
+        """Bring the study back from the archive.
+
+        Examples:
+            >>> study.archive()
+            >>> study.unarchive()
+            >>> study.archived_at is None
+            True
+        """
         self._edit(lambda _: {"archived_at": None})
 
     def _edit(self, changes: Callable[[StudyDefinition], Mapping[str, Any]]) -> None:
@@ -369,12 +519,22 @@ class Study:
         self._catch_up()
 
     def duplicate(self, name: str, *, answers: bool = False, executor: Executor | None = None) -> Study:
-        """A new study of the same definition in the same database.
+        """Create a study of the same definition in the same database.
 
         Args:
             name: That of the copy.
-            answers: Whether the copy has the raters and the whole history, too; their links lead to the original.
-            executor: Where the copy computes, as in :meth:`open`.
+            answers: Whether the copy also has the raters and the whole history; their links lead to the original.
+            executor: Where the copy computes, as in `open`.
+
+        Returns:
+            The copy, open.
+
+        Raises:
+            StudyExistsError: There is another study of that name.
+
+        Examples:
+            >>> study.duplicate("copy", answers=True).n_answers
+            2
         """
         self._catch_up()
         what = self._what.model_copy(update={"created_at": now(), "archived_at": None})
@@ -407,12 +567,35 @@ class Study:
         patience: float | None = None,
         progress: ProgressCallback | None = None,
     ) -> Question:
-        """The rater's open question, the earliest if there are several; a new one if there is none, or with ``another``.
+        """Return the rater's open question, the earliest if there are several, or a new one if there is none.
 
-        With ``stand_in`` nobody waits for the model of all answers: if its question is not there, one that it computed for a
-        moment ago is asked, or one by a model that lacks the last few answers and says so, if it is there ``within`` so many
-        seconds, or one that needs no model. With ``patience`` so many seconds are waited first. ``locked``, ``like`` and
-        ``include`` are wishes as :meth:`steer` takes them; an open question stays as it is, and they are for the one after it.
+        Args:
+            rater: Who is asked; None: the owner.
+            another: Whether to ask a new question although one is open.
+            stand_in: Whether to ask at once, without waiting for the model of all answers. If its question is not there,
+                another one is asked: one that it computed for a moment ago, one by a model that lacks the last few answers
+                and says so, or one that needs no model.
+            locked: As in `steer`. An open question stays as it is; wishes are for the one after it.
+            like: As in `steer`.
+            include: As in `steer`.
+            within: With ``stand_in``: seconds to wait for a model that lacks the last few answers.
+            patience: Seconds to wait for the model of all answers, before ``stand_in``. None: as long as it takes.
+            progress: Called as ``progress(stage, fraction)``; returning ``False`` interrupts.
+
+        Returns:
+            The question, which is stored.
+
+        Raises:
+            UnknownRaterError: Nobody of that name answers this study.
+            StudyArchivedError: The study is archived.
+            FitInterruptedError: ``progress`` returned ``False``.
+
+        Examples:
+            >>> question = study.ask()
+            >>> len(question.options)
+            3
+            >>> study.ask() == question
+            True
         """
         another, stand_in = as_flag(another, "another"), as_flag(stand_in, "stand_in")
         if not (locked is None and like is None and include is None):
@@ -430,14 +613,26 @@ class Study:
         include: Sequence[Any] | None = None,
         clear: bool = False,
     ) -> Steering:
-        """Say what the rater's next question is to be like; all that they wish for now. What is not given stays as it was.
+        """Say what the rater's next question is to be like. What is not given stays as it was.
 
         Args:
             rater: Who wishes; None: the owner.
             locked: Values that new options are to have, by name, until they are taken off; ``{}`` takes all locks off.
             like: An option of which more are wanted: the new options of the next question resemble it.
             include: Options that the next question is to have as they are, such as one of the person's own.
-            clear: Whether to forget what was wished for before.
+            clear: Whether to forget earlier wishes.
+
+        Returns:
+            All that they wish for now.
+
+        Raises:
+            UnknownRaterError: Nobody of that name answers this study.
+            StudyArchivedError: The study is archived.
+            InvalidInputError: A wish cannot be met.
+
+        Examples:
+            >>> study.steer(locked={"minutes": 20}).locked
+            {'minutes': 20}
         """
         from choicebo.optimizer import wished_part
 
@@ -457,23 +652,88 @@ class Study:
             return found
 
     def wishes(self, rater: str | None = None) -> Steering:
-        """What the rater's next question is to be like."""
+        """Return what the rater's next question is to be like.
+
+        Args:
+            rater: Who; None: the owner.
+
+        Returns:
+            Their wishes, as `steer` returned them.
+
+        Raises:
+            UnknownRaterError: Nobody of that name answers this study.
+
+        Examples:
+            >>> bool(study.wishes())
+            False
+        """
         return self._asking.wishes(self._events.rater(rater))
 
     def prepare(self, rater: str | None = None, *, progress: ProgressCallback | None = None) -> None:
-        """Compute the next question without asking it, so that :meth:`ask` returns at once."""
+        """Compute the next question without asking it, so that `ask` returns at once.
+
+        Args:
+            rater: Who is asked; None: the owner.
+            progress: Called as ``progress(stage, fraction)``; returning ``False`` interrupts.
+
+        Raises:
+            UnknownRaterError: Nobody of that name answers this study.
+
+        Examples:
+            >>> study.prepare()
+            >>> study.is_ready()
+            True
+        """
         self._asking.prepare(rater, progress)
 
     def learn(self, rater: str | None = None) -> None:
-        """Fit the model of all answers, and no more, for ``ask(stand_in=True)`` to ask by; :meth:`prepare` does more."""
+        """Fit the model of all answers, and no more, for ``ask(stand_in=True)`` to ask by; `prepare` does more.
+
+        Args:
+            rater: Who is asked; None: the owner.
+
+        Raises:
+            UnknownRaterError: Nobody of that name answers this study.
+
+        Examples:
+            >>> study.learn()
+        """
         self._asking.learn(rater)
 
     def open_question(self, rater: str | None = None) -> Question | None:
-        """What :meth:`ask` returns if it need not compute a new question; else None."""
+        """Return what `ask` would return without computing anything.
+
+        Args:
+            rater: Who is asked; None: the owner.
+
+        Returns:
+            The earliest open question; None if there is none.
+
+        Raises:
+            UnknownRaterError: Nobody of that name answers this study.
+
+        Examples:
+            >>> study.open_question() is None
+            True
+        """
         return self.standing(rater).question
 
     def standing(self, rater: str | None = None) -> Standing:
-        """Where a rater stands, at one moment."""
+        """Say where a rater stands, at one moment.
+
+        Args:
+            rater: Who; None: the owner.
+
+        Returns:
+            Their open ``question``, how many ``answers`` count, and the ``latest`` of them.
+
+        Raises:
+            UnknownRaterError: Nobody of that name answers this study.
+
+        Examples:
+            >>> study.standing().answers
+            2
+        """
         name = self._events.rater(rater)
         with self._events.reading() as state:
             latest = [state.answer(act) for act in state.latest_acts(name)]
@@ -481,7 +741,22 @@ class Study:
             return Standing(waiting[0] if waiting else None, state.n_answers(name), latest[0] if latest else None)
 
     def is_ready(self, rater: str | None = None) -> bool:
-        """Whether :meth:`ask` would return at once."""
+        """Say whether `ask` would return at once.
+
+        Args:
+            rater: Who is asked; None: the owner.
+
+        Returns:
+            True if a question is open or computed.
+
+        Raises:
+            UnknownRaterError: Nobody of that name answers this study.
+
+        Examples:
+            >>> question = study.ask()
+            >>> study.is_ready()
+            True
+        """
         name = self._events.rater(rater)
         with self._events.reading() as state:
             if state.open_questions(name):
@@ -490,13 +765,41 @@ class Study:
         return self._asking.computations.has_question(situation)
 
     def needs_model(self, rater: str | None = None) -> bool:
-        """Whether the next question is computed with the model; the first ones of a study are not."""
+        """Say whether the next question is computed with the model; the first ones of a study are not.
+
+        Args:
+            rater: Who is asked; None: the owner.
+
+        Returns:
+            True or False.
+
+        Raises:
+            UnknownRaterError: Nobody of that name answers this study.
+
+        Examples:
+            >>> study.needs_model()
+            False
+        """
         name = self._events.rater(rater)
         with self._events.reading() as state:
             return self._asking.needs_model(state, name)
 
     def waits_for_model(self, rater: str | None = None) -> bool:
-        """Whether :meth:`ask` would compute with the model."""
+        """Say whether `ask` would now fit the model.
+
+        Args:
+            rater: Who is asked; None: the owner.
+
+        Returns:
+            False also if a question is open or computed already.
+
+        Raises:
+            UnknownRaterError: Nobody of that name answers this study.
+
+        Examples:
+            >>> study.waits_for_model()
+            False
+        """
         name = self._events.rater(rater)
         with self._events.reading() as state:
             if state.open_questions(name) or not self._asking.needs_model(state, name):
@@ -505,7 +808,21 @@ class Study:
         return not self._asking.computations.has_question(situation)
 
     def has_recent_model(self, rater: str | None = None) -> bool:
-        """Whether ``ask(stand_in=True)`` could ask by a model that lacks at most the last few answers. Never computes."""
+        """Say whether ``ask(stand_in=True)`` could ask by a model that lacks at most the last few answers. Never computes.
+
+        Args:
+            rater: Who is asked; None: the owner.
+
+        Returns:
+            True or False.
+
+        Raises:
+            UnknownRaterError: Nobody of that name answers this study.
+
+        Examples:
+            >>> study.has_recent_model()
+            False
+        """
         return self._asking.has_recent_model(self._events.rater(rater))
 
     def tell(
@@ -534,6 +851,19 @@ class Study:
             rater: Who answers; None: whoever was asked.
             seconds: How long it took.
             correction: Whether it replaces the answer that is there.
+
+        Returns:
+            The answer as it is stored.
+
+        Raises:
+            StudyError: A position is not there, or nothing is answered.
+            AlreadyAnsweredError: Another answer is stored, and this is no correction.
+            StudyArchivedError: The study is archived.
+
+        Examples:
+            >>> answer = study.tell(study.ask(), kept=[1])
+            >>> answer.kept
+            (1,)
         """
         if kept is None and best is None and ranking is None:
             raise StudyError("kept is None: give a list of positions, best or ranking, or use skip().")
@@ -542,7 +872,23 @@ class Study:
         return self._act(question, kept, rater=rater, seconds=seconds, correction=correction, **said)
 
     def skip(self, question: Question | int, *, rater: str | None = None) -> Answer:
-        """Leave a question unanswered for good."""
+        """Leave a question unanswered for good.
+
+        Args:
+            question: The question, or its id.
+            rater: Who skips; None: whoever was asked.
+
+        Returns:
+            The skip as it is stored.
+
+        Raises:
+            AlreadyAnsweredError: The question is answered already.
+            StudyArchivedError: The study is archived.
+
+        Examples:
+            >>> study.skip(study.ask()).kind
+            'skip'
+        """
         return self._act(question, None, rater=rater)
 
     def _act(self, question: Question | int, kept: Iterable[int] | None, **how: Any) -> Answer:
@@ -556,10 +902,27 @@ class Study:
             return writer.state.answer(event, repeated)
 
     def undo(self, n: int = 1, rater: str | None = None, *, latest: int | None = None) -> tuple[Answer, ...]:
-        """Take back the rater's latest ``n`` answers, skips, additions or imports; their questions are open again.
+        """Take back the rater's latest answers, skips, additions or imports; their questions are open again.
 
-        With ``latest``, the id of the latest one as the caller knows it, nothing is taken back if that is not the latest
-        any more: who sends the same twice takes back one.
+        Args:
+            n: How many.
+            rater: Who; None: the owner.
+            latest: The id of the latest one as the caller knows it: if it is no longer the latest, nothing is taken back. So
+                a request that is sent twice takes back one answer.
+
+        Returns:
+            What was taken back.
+
+        Raises:
+            StudyError: There are not so many.
+            UnknownRaterError: Nobody of that name answers this study.
+            StudyArchivedError: The study is archived.
+
+        Examples:
+            >>> len(study.undo())
+            1
+            >>> study.n_answers
+            1
         """
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
             raise StudyError(f"n is {as_given(n)}: give a whole number of at least 1.")
@@ -577,11 +940,38 @@ class Study:
             return tuple(writer.state.answer(writer.state.events[position]) for position in undone)
 
     def retract(self, answer: Answer | int) -> None:
-        """Hide an answer from the model; it stays in the history and can be restored."""
+        """Hide an answer from the model; it stays in the history and can be restored.
+
+        Args:
+            answer: The answer, or its id.
+
+        Raises:
+            StudyNotFoundError: There is no such answer.
+            StudyArchivedError: The study is archived.
+
+        Examples:
+            >>> study.retract(study.history()[0])
+            >>> study.n_answers
+            1
+        """
         self._amend(answer, "retraction")
 
     def restore(self, answer: Answer | int) -> None:
-        """Let a retracted answer count again."""
+        """Let a retracted answer count again.
+
+        Args:
+            answer: The answer, or its id.
+
+        Raises:
+            StudyNotFoundError: There is no such answer.
+            StudyArchivedError: The study is archived.
+
+        Examples:
+            >>> study.retract(study.history()[0])
+            >>> study.restore(study.history()[0])
+            >>> study.n_answers
+            2
+        """
         self._amend(answer, "restoration")
 
     def _amend(self, answer: Answer | int, kind: Literal["retraction", "restoration"]) -> None:
@@ -600,9 +990,9 @@ class Study:
         ranking: Iterable[Any] | None = None,
         rater: str | None = None,
     ) -> Answer:
-        """An answer given elsewhere, of any kind.
+        """Add an answer of any kind that was given elsewhere.
 
-        How a ranking, or a best and a worst option, is read is told by `ChoiceData.from_rankings` and
+        How a ranking, or a best and a worst option, is read is explained at `ChoiceData.from_rankings` and
         `ChoiceData.from_best_worst`.
 
         Args:
@@ -612,6 +1002,19 @@ class Study:
             worst: Beside ``best``, the position of the worst one.
             ranking: Positions instead, best first, all or the first few; a list in the place of a position is a tie.
             rater: Whose answer it is; None: the owner's.
+
+        Returns:
+            The answer as it is stored.
+
+        Raises:
+            InvalidInputError: An option or a position cannot be used.
+            UnknownRaterError: Nobody of that name answers this study.
+            StudyArchivedError: The study is archived.
+
+        Examples:
+            >>> loaves = [{"temperature": 180, "minutes": 20}, {"temperature": 200, "minutes": 30}]
+            >>> study.add(loaves, kept=[0]).kept
+            (0,)
         """
         added = rules.answer_made_elsewhere(self.space, shown, kept, best=best, worst=worst, ranking=ranking)
         name = self._events.rater(rater)
@@ -641,6 +1044,10 @@ class Study:
 
         Raises:
             MissingExtraError: anywidget is not installed (extra ``notebook``).
+
+        Examples:
+            >>> type(study.widget()).__name__
+            'ChoiceWidget'
         """
         from choicebo.interop.notebook import ChoiceWidget, StudyLoop
 
@@ -667,19 +1074,48 @@ class Study:
         return self.count_answers()
 
     def count_answers(self, rater: str | None = None) -> int:
-        """Answers and additions that count, of one rater if named."""
+        """Count the answers and additions that count.
+
+        Args:
+            rater: Whose; None: everybody's.
+
+        Returns:
+            How many.
+
+        Raises:
+            UnknownRaterError: Nobody of that name answers this study.
+
+        Examples:
+            >>> study.count_answers("owner")
+            2
+        """
         name = self._share(rater)
         with self._events.reading() as state:
             return state.n_answers(name)
 
     @property
     def learned_until(self) -> int:
-        """Changes whenever what there is to learn from does."""
+        """A number that changes whenever the answers to learn from do."""
         with self._events.reading() as state:
             return state.learned_until
 
     def questions(self, open_only: bool = False, rater: str | None = None) -> tuple[Question, ...]:
-        """The questions asked so far, in order."""
+        """List the questions asked so far, in order.
+
+        Args:
+            open_only: Whether to list only those that wait for an answer.
+            rater: Whose; None: everybody's.
+
+        Returns:
+            The questions.
+
+        Raises:
+            UnknownRaterError: Nobody of that name answers this study.
+
+        Examples:
+            >>> [question.id for question in study.questions()]
+            [1, 2]
+        """
         name = self._share(rater)
         with self._events.reading() as state:
             if as_flag(open_only, "open_only"):
@@ -688,31 +1124,103 @@ class Study:
             return tuple(question for question in found if name in (None, question.rater))
 
     def get_question(self, id: int) -> Question:
-        """The question of that id."""
+        """Return the question of an id.
+
+        Args:
+            id: Its id, from 1.
+
+        Returns:
+            The question.
+
+        Raises:
+            StudyError: There is no such question.
+
+        Examples:
+            >>> study.get_question(1).state
+            'answered'
+        """
         with self._events.reading() as state:
             return state.question(rules.asked_id(state, id))
 
     def history(self, rater: str | None = None) -> tuple[Answer, ...]:
-        """Every answer, skip and addition as it looked, oldest first."""
+        """List every answer, skip and addition as it looked, oldest first.
+
+        Args:
+            rater: Whose; None: everybody's.
+
+        Returns:
+            The answers, also those undone or retracted.
+
+        Raises:
+            UnknownRaterError: Nobody of that name answers this study.
+
+        Examples:
+            >>> [answer.question for answer in study.history()]
+            [1, 2]
+        """
         name = self._share(rater)
         with self._events.reading() as state:
             return tuple(state.answer(act) for act in state.acts(name))
 
     def latest(self, rater: str | None = None, *, start: int = 0, stop: int | None = 1) -> tuple[Answer, ...]:
-        """Some of the answers, skips and additions that were not undone, newest first."""
+        """List some of the answers, skips and additions that were not undone, newest first.
+
+        Args:
+            rater: Whose; None: everybody's.
+            start: How many to leave out at the beginning.
+            stop: Where to stop; None: at the end.
+
+        Returns:
+            The answers.
+
+        Raises:
+            UnknownRaterError: Nobody of that name answers this study.
+
+        Examples:
+            >>> [answer.question for answer in study.latest(stop=None)]
+            [2, 1]
+        """
         name = self._share(rater)
         start, stop = as_count(start, "start"), None if stop is None else as_count(stop, "stop")
         with self._events.reading() as state:
             return tuple(state.answer(act) for act in state.latest_acts(name, start, stop))
 
     def count_latest(self, rater: str | None = None) -> int:
-        """How many answers, skips and additions were not undone."""
+        """Count the answers, skips and additions that were not undone.
+
+        Args:
+            rater: Whose; None: everybody's.
+
+        Returns:
+            How many.
+
+        Raises:
+            UnknownRaterError: Nobody of that name answers this study.
+
+        Examples:
+            >>> study.count_latest()
+            2
+        """
         name = self._share(rater)
         with self._events.reading() as state:
             return state.n_acts(name)
 
     def get_answer(self, id: int) -> Answer:
-        """The answer, skip or addition of that id."""
+        """Return the answer, skip or addition of an id.
+
+        Args:
+            id: Its id.
+
+        Returns:
+            The answer.
+
+        Raises:
+            StudyNotFoundError: There is no such answer.
+
+        Examples:
+            >>> study.get_answer(study.history()[0].id).question
+            1
+        """
         with self._events.reading() as state:
             act = state.events.get(id) if isinstance(id, int) else None
             if act is None or not act.is_act:
@@ -724,12 +1232,22 @@ class Study:
     def optimizer(
         self, rater: str | None = None, *, fit: bool = False, progress: ProgressCallback | None = None
     ) -> ChoiceOptimizer:
-        """A copy of the loop in memory; changing it changes nothing here.
+        """Return a copy of the loop in memory; changing it changes nothing here.
 
         Args:
             rater: Whose answers it has; None: everybody's.
             fit: Whether its model is fitted if need be; without it the copy has one only if that is known.
-            progress: Called as ``progress(stage, fraction)`` while the model is fitted; returning ``False`` interrupts.
+            progress: Called as ``progress(stage, fraction)``; returning ``False`` interrupts.
+
+        Returns:
+            The optimiser, which asks the same next question.
+
+        Raises:
+            UnknownRaterError: Nobody of that name answers this study.
+
+        Examples:
+            >>> study.optimizer().n_answers
+            2
         """
         from choicebo.optimizer import ChoiceOptimizer
 
@@ -747,7 +1265,23 @@ class Study:
         return self.optimizer().data
 
     def posterior(self, rater: str | None = None, *, progress: ProgressCallback | None = None) -> Posterior | None:
-        """The model of the answers, of one rater if named; fitted if need be, and stored."""
+        """Return the model of the answers, fitted if need be, and stored.
+
+        Args:
+            rater: Whose answers the model learns from; None: everybody's.
+            progress: Called as ``progress(stage, fraction)``; returning ``False`` interrupts.
+
+        Returns:
+            The posterior; None while there are no answers.
+
+        Raises:
+            UnknownRaterError: Nobody of that name answers this study.
+            FitInterruptedError: ``progress`` returned ``False``.
+
+        Examples:
+            >>> study.posterior().latent_dim
+            2
+        """
         found = self.optimizer(rater, fit=True, progress=progress).known_posterior
         if found is not None and found.diagnostics.problems and not self._warned:
             self._warned = True  # once is enough
@@ -755,7 +1289,22 @@ class Study:
         return found
 
     def earlier_posteriors(self, rater: str | None = None, *, count: int = 2) -> tuple[Posterior, ...]:
-        """The models without the last answer, without the last two, and so on, as far as there are answers; fitted if need be."""
+        """Return the models without the last answer, without the last two, and so on; fitted if need be.
+
+        Args:
+            rater: Whose answers the model learns from; None: everybody's.
+            count: How many models, as far as there are answers.
+
+        Returns:
+            The posteriors, that of the most answers first.
+
+        Raises:
+            UnknownRaterError: Nobody of that name answers this study.
+
+        Examples:
+            >>> [earlier.data.n_choices for earlier in study.earlier_posteriors(count=1)]
+            [1]
+        """
         count, situation = as_count(count, "count"), self._learned(rater)
         situation = self._asking.computations.looked(situation)
         lengths = range(situation.n_answers - 1, max(situation.n_answers - 1 - count, 0), -1)
@@ -763,37 +1312,124 @@ class Study:
         return tuple(situation.of_person(each) for each in found)
 
     def has_posterior(self, rater: str | None = None) -> bool:
-        """Whether :meth:`posterior` would return at once."""
+        """Say whether `posterior` would return at once.
+
+        Args:
+            rater: Whose answers the model learns from; None: everybody's.
+
+        Returns:
+            True or False.
+
+        Raises:
+            UnknownRaterError: Nobody of that name answers this study.
+
+        Examples:
+            >>> study.has_posterior()
+            False
+        """
         situation = self._learned(rater)
         return situation.data is None or self._asking.computations.is_known(situation)
 
     def pareto_set(
         self, threshold: float = 0.5, rater: str | None = None, *, progress: ProgressCallback | None = None
     ) -> ParetoOptions:
-        """The options seen so far that are probably beaten by no other, the most probable first."""
+        """List the options seen so far that are probably beaten by no other.
+
+        Args:
+            threshold: The least probability; where no option reaches it, the most probable one is listed.
+            rater: Whose answers the model learns from; None: everybody's.
+            progress: Called as ``progress(stage, fraction)``; returning ``False`` interrupts.
+
+        Returns:
+            Pairs of ``option`` and ``probability``, the most probable first.
+
+        Raises:
+            UnknownRaterError: Nobody of that name answers this study.
+
+        Examples:
+            >>> sorted(study.pareto_set()[0].option)
+            ['minutes', 'temperature']
+        """
         return self.optimizer(rater, fit=True, progress=progress).pareto_set(threshold)
 
     def predict(
         self, options: Sequence[Any], rater: str | None = None, *, progress: ProgressCallback | None = None
     ) -> tuple[ParetoOption, ...]:
-        """How probable it is that none of the options seen so far beats each of these, which need not have been shown."""
+        """Predict how probable it is that none of the options seen so far beats each of these, which need not have been shown.
+
+        Args:
+            options: The options; each is taken by itself.
+            rater: Whose answers the model learns from; None: everybody's.
+            progress: Called as ``progress(stage, fraction)``; returning ``False`` interrupts.
+
+        Returns:
+            Pairs of ``option`` and ``probability``, in the order given.
+
+        Raises:
+            InvalidInputError: Nothing was answered yet.
+            SpaceError: One of them is not an option of the space.
+
+        Examples:
+            >>> (loaf,) = study.predict([{"temperature": 180, "minutes": 20}])
+            >>> 0 <= loaf.probability <= 1
+            True
+        """
         return tuple(self.optimizer(rater, fit=True, progress=progress).predict(options))
 
     def best_unseen(self, rater: str | None = None, *, progress: ProgressCallback | None = None) -> ParetoOption | None:
-        """The option not shown yet that is most probably beaten by none of those seen; None if there is none."""
+        """Find the option not shown yet that is most probably beaten by none of those seen.
+
+        Args:
+            rater: Whose answers the model learns from; None: everybody's.
+            progress: Called as ``progress(stage, fraction)``; returning ``False`` interrupts.
+
+        Returns:
+            A pair of ``option`` and ``probability``; None if there is nothing left to show, or no answer yet.
+
+        Raises:
+            UnknownRaterError: Nobody of that name answers this study.
+
+        Examples:
+            >>> sorted(study.best_unseen().option)
+            ['minutes', 'temperature']
+        """
         return self.optimizer(rater, fit=True, progress=progress).best_unseen()
 
     def earlier_posterior(self, rater: str | None = None) -> Posterior | None:
-        """The latest known model of the first answers, while that of all of them is not known. Never computes."""
+        """Return the latest known model of the first answers, while that of all of them is not known. Never computes.
+
+        Args:
+            rater: Whose answers the model learns from; None: everybody's.
+
+        Returns:
+            The posterior; None if no model is known.
+
+        Raises:
+            UnknownRaterError: Nobody of that name answers this study.
+
+        Examples:
+            >>> study.earlier_posterior() is None
+            True
+        """
         situation = self._learned(rater)
         found = None if situation.data is None else self._asking.computations.known_earlier(situation)
         return None if found is None else situation.of_person(found)
 
     def result(self, rater: str | None = None) -> StudyResult:
-        """Everything that is known: the best options, what drives each hidden objective, whether to go on.
+        """Return everything that is known: the best options, what drives each hidden objective, whether to go on.
 
         Args:
-            rater: Whose answers it is learned from; None: everybody's.
+            rater: Whose answers the model learns from; None: everybody's.
+
+        Returns:
+            The result, as the page and the report show it.
+
+        Raises:
+            UnknownRaterError: Nobody of that name answers this study.
+
+        Examples:
+            >>> study.result().answers
+            2
         """
         from choicebo.study.result import build_result, with_names
 
@@ -825,15 +1461,22 @@ class Study:
         return self._what.objective_names or ()
 
     def name_objective(self, number: int, name: str, rater: str | None = None) -> None:
-        """Give a hidden objective a name, such as "contrast"; it follows the objective when later fits number it differently.
+        """Give a hidden objective a name, such as "contrast".
+
+        The name follows the objective when later fits number it differently.
 
         Args:
-            number: Its number in :meth:`result`, from 1.
+            number: Its number in `result`, from 1.
             name: At most 60 characters; empty takes the name away.
             rater: Whose model it is an objective of; None: that of everybody's answers.
 
         Raises:
-            StudyError: There is no such objective, or the name is none.
+            StudyError: There is no such objective, or the name cannot be used.
+
+        Examples:
+            >>> study.name_objective(1, "crust")
+            >>> [each.name for each in study.objective_names]
+            ['crust']
         """
         from choicebo.insight import numbering
 
@@ -852,20 +1495,58 @@ class Study:
     def status(
         self, *, rater: str | None = None, insight: bool = True, progress: ProgressCallback | None = None
     ) -> Status:
-        """Where the study stands; without ``insight`` nothing is fitted."""
+        """Say where the study stands.
+
+        Args:
+            rater: Whose answers the model learns from; None: everybody's.
+            insight: Whether to fit the model and say what it knows; without it nothing is computed.
+            progress: Called as ``progress(stage, fraction)``; returning ``False`` interrupts.
+
+        Returns:
+            Answers, skips, raters, and with ``insight`` the best options and advice.
+
+        Raises:
+            UnknownRaterError: Nobody of that name answers this study.
+
+        Examples:
+            >>> study.status(insight=False).answers
+            2
+        """
         return describe(
             self, rater, self.optimizer(rater, fit=True, progress=progress) if as_flag(insight, "insight") else None
         )
 
     def drop_cache(self) -> None:
-        """Throw away fitted models; they are computed again when needed."""
+        """Throw away fitted models; they are computed again when needed.
+
+        Examples:
+            >>> study.drop_cache()
+            >>> study.has_posterior()
+            False
+        """
         self._posteriors.clear()
         self._asking.forget()
 
     # ---- raters
 
     def add_rater(self, name: str) -> str:
-        """Let somebody else answer; the token is shown once and stored only as a hash."""
+        """Let somebody else answer.
+
+        Args:
+            name: What they are called in this study.
+
+        Returns:
+            Their token, which is part of their link; it is stored only as a hash, so it cannot be shown again.
+
+        Raises:
+            StudyError: There is a rater of that name already.
+            StudyArchivedError: The study is archived.
+
+        Examples:
+            >>> token = study.add_rater("Ann")
+            >>> [rater.name for rater in study.raters()]
+            ['owner', 'Ann']
+        """
         name = raters.check_name(name)
         with self._events.writing() as writer:
             known = raters.names(writer.connection, self._id)
@@ -879,19 +1560,45 @@ class Study:
             return raters.issue_token(writer.connection, self._id, name)
 
     def new_token(self, rater: str) -> str:
-        """Another token for a rater; the earlier one is void."""
+        """Give a rater another token; the earlier one is void.
+
+        Args:
+            rater: Who.
+
+        Returns:
+            The token.
+
+        Raises:
+            UnknownRaterError: Nobody of that name answers this study.
+            StudyArchivedError: The study is archived.
+
+        Examples:
+            >>> first = study.add_rater("Ann")
+            >>> study.rater_of(study.new_token("Ann")), study.rater_of(first)
+            ('Ann', None)
+        """
         name = self._events.rater(rater)
         with self._events.writing() as writer:
             self._events.check_may_answer(name)
             return raters.issue_token(writer.connection, self._id, name)
 
     def remove_rater(self, rater: str, *, answers: Literal["keep", "retract"] = "keep") -> None:
-        """Let somebody answer no longer: their link is void. :meth:`restore_rater` brings them back.
+        """Let somebody answer no longer: their link is void. `restore_rater` brings them back.
 
         Args:
             rater: Who; the owner cannot be removed.
-            answers: What becomes of what they answered. ``"keep"``: it goes on counting; ``"retract"``: it stays in the
-                history, and is no longer learned from.
+            answers: What becomes of their answers. ``"keep"``: they go on counting; ``"retract"``: they stay in the history,
+                and the model no longer learns from them.
+
+        Raises:
+            StudyError: It is the owner, or ``answers`` is neither.
+            UnknownRaterError: Nobody of that name answers this study.
+
+        Examples:
+            >>> token = study.add_rater("Ann")
+            >>> study.remove_rater("Ann", answers="retract")
+            >>> study.rater_of(token) is None
+            True
         """
         if answers not in ("keep", "retract"):
             raise StudyError(f"answers is {as_given(answers)}: give 'keep' or 'retract'.")
@@ -910,7 +1617,25 @@ class Study:
         self._catch_up()
 
     def restore_rater(self, rater: str) -> str:
-        """Let somebody who was removed answer again, under a new token; what was retracted with them counts again."""
+        """Let somebody who was removed answer again; what was retracted with them counts again.
+
+        Args:
+            rater: Who.
+
+        Returns:
+            Their new token.
+
+        Raises:
+            StudyError: They were not removed.
+            UnknownRaterError: Nobody of that name answers this study.
+            StudyArchivedError: The study is archived.
+
+        Examples:
+            >>> token = study.add_rater("Ann")
+            >>> study.remove_rater("Ann")
+            >>> study.rater_of(study.restore_rater("Ann"))
+            'Ann'
+        """
         name = self._events.rater(rater)
         with self._events.writing() as writer:
             removed_at = raters.names(writer.connection, self._id)[name]
@@ -929,20 +1654,53 @@ class Study:
         return token
 
     def rater_of(self, token: str) -> str | None:
-        """The rater whose token this is; None for a wrong or void one."""
+        """Find the rater whose token this is.
+
+        Args:
+            token: What `add_rater` or `new_token` returned.
+
+        Returns:
+            Their name; None for a wrong or void token.
+
+        Examples:
+            >>> study.rater_of("guessed") is None
+            True
+        """
         with self._storage.read() as connection:
             found = raters.of_token(connection, token)
         return found[2] if found is not None and found[0] == self._id else None
 
     def raters(self) -> tuple[Rater, ...]:
-        """Everybody who may answer, the owner first, and those who were removed."""
+        """List everybody who may answer, the owner first, and those who were removed.
+
+        Returns:
+            Name, answers, open questions and dates of each.
+
+        Examples:
+            >>> [(rater.name, rater.answers) for rater in study.raters()]
+            [('owner', 2)]
+        """
         with self._events.reading() as state, self._storage.read() as connection:
             return raters.describe(connection, self._id, state)
 
     # ---- import and export
 
     def export_json(self, path: str | Path | None = None) -> str:
-        """The complete study as JSON, which :meth:`import_json` reads back; also written to ``path``."""
+        """Write the complete study as JSON, which `import_json` reads back.
+
+        Args:
+            path: A file to write as well.
+
+        Returns:
+            The text.
+
+        Raises:
+            StudyError: The file cannot be written.
+
+        Examples:
+            >>> "bread" in study.export_json()
+            True
+        """
         people, events = self._record()
         return transfer.written(study_json.dumps(self._what, people, events), path)
 
@@ -953,13 +1711,24 @@ class Study:
         *,
         rater: str | None = None,
     ) -> str:
-        """A table as CSV; also written to ``path``.
+        """Write a table as CSV.
 
         Args:
             table: ``options`` shown, ``answers``, the ``pareto`` set, or the ``probabilities`` of all options to be in it; where
                 tastes are related, ``agreement``, how alike any two people are, and ``consensus``, the options for all and each.
-            path: A file to write.
+            path: A file to write as well.
             rater: Whose answers the model learns from; None: everybody's.
+
+        Returns:
+            The text.
+
+        Raises:
+            StudyError: There is no such table, or the file cannot be written.
+            UnknownRaterError: Nobody of that name answers this study.
+
+        Examples:
+            >>> study.export_csv("answers").splitlines()[0].split(",")[:2]
+            ['id', 'question']
         """
         return transfer.written(transfer.csv_table(self, table, rater), path)
 
@@ -971,13 +1740,25 @@ class Study:
         columns: Mapping[str, str] | None = None,
         progress: Progress | None = None,
     ) -> int:
-        """Comparisons made elsewhere, as (winner, loser) or as a table; how many. Bad ones are named, and then none is imported.
+        """Add comparisons of two options that were made elsewhere. If one is wrong, it is named and none is imported.
 
         Args:
-            source: Pairs of options, or a table as for :meth:`import_table`.
+            source: Pairs (winner, loser) of options, or a table as for `import_table`.
             rater: Whose answers they are; None: those of whom a column ``rater`` names, or the owner's.
             columns: Columns that are called otherwise than winner, loser and undecided.
             progress: Called as ``progress(stage, fraction)`` while much is read and stored.
+
+        Returns:
+            How many.
+
+        Raises:
+            DataError: Rows are wrong: they are named together.
+            UnknownRaterError: Nobody of that name answers this study.
+            StudyArchivedError: The study is archived.
+
+        Examples:
+            >>> study.import_pairs([({"temperature": 180, "minutes": 20}, {"temperature": 200, "minutes": 30})])
+            1
         """
         return self._import(
             transfer.read_pairs(self.space, source, columns=columns, progress=progress), rater, progress
@@ -991,14 +1772,26 @@ class Study:
         columns: Mapping[str, str] | None = None,
         progress: Progress | None = None,
     ) -> int:
-        """Choices made elsewhere; how many.
+        """Add choices that were made elsewhere. If one is wrong, it is named and none is imported.
 
         Args:
             data: Choices among points of the unit cube, as `ChoiceData` or a file of it; or a table of choices among options of
-                this study, as for :meth:`import_table`.
+                this study, as for `import_table`.
             rater: Whose answers they are; None: those of whom a column ``rater`` names, or the owner's.
             columns: Columns of a table that are called otherwise than choice, option and kept.
             progress: Called as ``progress(stage, fraction)`` while much is read and stored.
+
+        Returns:
+            How many.
+
+        Raises:
+            DataError: Rows are wrong: they are named together.
+            UnknownRaterError: Nobody of that name answers this study.
+            StudyArchivedError: The study is archived.
+
+        Examples:
+            >>> study.import_choices(data)
+            8
         """
         return self._import(
             transfer.read_choices(self.space, data, columns=columns, progress=progress), rater, progress
@@ -1014,7 +1807,7 @@ class Study:
         rater: str | None = None,
         progress: Progress | None = None,
     ) -> int:
-        """Answers of any kind from a table; as how many choices they were read. Wrong rows are named, and then none is imported.
+        """Add answers of any kind from a table. If rows are wrong, they are named and none is imported.
 
         Args:
             table: A data frame, a list of dicts, or the path or text of a CSV table, with the columns that
@@ -1025,6 +1818,22 @@ class Study:
             options: A table of the options, if the answers name them by a key and this is no study of a catalogue.
             rater: Whose answers they are; None: those of whom a column ``rater`` names, or the owner's.
             progress: Called as ``progress(stage, fraction)`` while much is read and stored.
+
+        Returns:
+            As how many choices they were read.
+
+        Raises:
+            DataError: Rows are wrong: they are named together.
+            UnknownRaterError: Nobody of that name answers this study.
+            StudyArchivedError: The study is archived.
+
+        Examples:
+            >>> rows = [
+            ...     {"choice": 1, "kept": True, "temperature": 180, "minutes": 20},
+            ...     {"choice": 1, "kept": False, "temperature": 200, "minutes": 30},
+            ... ]
+            >>> study.import_table(rows)
+            1
         """
         read = transfer.read_table(
             self.space, table, kind, columns=columns, options=options, baseline=self.baseline, progress=progress

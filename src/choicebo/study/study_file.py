@@ -116,16 +116,17 @@ def read(path: str | Path) -> StudyDefinition:
 def loads(text: str, folder: str | Path = ".") -> StudyDefinition:
     """The study in a TOML text; other files that it names are found in ``folder``.
 
-    >>> loads('''
-    ... [study]
-    ... name = "bread"
-    ... [[parameter]]
-    ... kind = "integer"
-    ... name = "minutes"
-    ... low = 5
-    ... high = 40
-    ... ''').space
-    Space(minutes)
+    Examples:
+        >>> loads('''
+        ... [study]
+        ... name = "bread"
+        ... [[parameter]]
+        ... kind = "integer"
+        ... name = "minutes"
+        ... low = 5
+        ... high = 40
+        ... ''').space
+        Space(minutes)
     """
     try:
         document = tomllib.loads(text)
@@ -152,22 +153,23 @@ def loads(text: str, folder: str | Path = ".") -> StudyDefinition:
 def dumps(study: StudyDefinition) -> str:
     """The study as readable TOML, which ``loads`` reads back.
 
-    >>> from choicebo.space import Integer, Space
-    >>> space = Space([Integer("minutes", 5, 40)], constraints=["minutes <= 35"])
-    >>> print(dumps(StudyDefinition.of({"name": "bread", "space": space})), end="")
-    constraints = [
-        "minutes <= 35",
-    ]
-    parameter = [
-        { kind = "integer", name = "minutes", low = 5, high = 40 },
-    ]
-    <BLANKLINE>
-    [study]
-    name = "bread"
-    question = "Which of these would you keep?"
-    query_size = 5
-    new_per_query = 2
-    least_difference = 0.02
+    Examples:
+        >>> from choicebo.space import Integer, Space
+        >>> space = Space([Integer("minutes", 5, 40)], constraints=["minutes <= 35"])
+        >>> print(dumps(StudyDefinition.of({"name": "bread", "space": space})), end="")
+        constraints = [
+            "minutes <= 35",
+        ]
+        parameter = [
+            { kind = "integer", name = "minutes", low = 5, high = 40 },
+        ]
+        <BLANKLINE>
+        [study]
+        name = "bread"
+        question = "Which of these would you keep?"
+        query_size = 5
+        new_per_query = 2
+        least_difference = 0.02
     """
     space = study.space
     # A study of an earlier version may lack a setting.
@@ -199,8 +201,9 @@ def dumps(study: StudyDefinition) -> str:
 def json_schema() -> dict[str, Any]:
     """The JSON schema of a study file, for editors that complete and check TOML.
 
-    >>> sorted(json_schema()["required"])
-    ['study']
+    Examples:
+        >>> sorted(json_schema()["required"])
+        ['study']
     """
     schema = TypeAdapter(StudyDocument).json_schema()
     kinds = [_parameter_schema(kind) for kind in KINDS.values()]

@@ -1,4 +1,4 @@
-"""What is wrong with a form, told at the field that it is about."""
+"""Errors of a form, shown at their field."""
 
 from __future__ import annotations
 

@@ -73,7 +73,9 @@ def serve(
     token: Annotated[
         str | None,
         typer.Option(
-            envvar="CHOICEBO_TOKEN", show_envvar=True, help="What the owner shows to be let in, 16 characters or more."
+            envvar="CHOICEBO_TOKEN",
+            show_envvar=True,
+            help="The secret with which the owner enters, 16 characters or more.",
         ),
     ] = None,
     workers: Annotated[

@@ -48,8 +48,9 @@ _LEARNED_FOR_A_QUESTION = 300
 def question_engine(name: str) -> Engine:
     """The engine of that name as a study uses it: draws that are good enough for the next question.
 
-    >>> question_engine("hmc").limits.effective_draws
-    200.0
+    Examples:
+        >>> question_engine("hmc").limits.effective_draws
+        200.0
     """
     engine = engine_named(name)
     if isinstance(engine, Hamiltonian):
@@ -68,8 +69,9 @@ def question_engine(name: str) -> Engine:
 def engine_named(engine: str | Engine) -> Engine:
     """The engine of that name with its default settings; an engine is returned as it is.
 
-    >>> engine_named("vi").name
-    'vi'
+    Examples:
+        >>> engine_named("vi").name
+        'vi'
     """
     if not isinstance(engine, str) and callable(getattr(engine, "fit", None)):
         return engine

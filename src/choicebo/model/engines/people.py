@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
+from scipy.sparse import csr_array
 
 from choicebo.model import covariance
 from choicebo.model.covariance import Hyperparameters, personal_share
@@ -272,7 +273,10 @@ class PeopleWhitened(Whitened):
 
     def _by_option(self, rows: Singles) -> Array:
         """Sums (n_e, options, inducing) over the rows of each of the different options."""
-        result = np.zeros((len(rows), self.features.phi.shape[1], rows.shape[2]))
-        for d, each in enumerate(rows):
-            np.add.at(result[d], self.option_of_row, each)
-        return result
+        return np.stack([self._summing @ each for each in rows]).astype(np.float64)
+
+    @functools.cached_property
+    def _summing(self) -> Any:
+        """(options, m), sparse: sums over the rows of each option."""
+        ones, rows = np.ones(self.options, dtype=np.float32), np.arange(self.options)
+        return csr_array((ones, (self.option_of_row, rows)), shape=(self.features.phi.shape[1], self.options))

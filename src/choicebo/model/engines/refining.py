@@ -26,13 +26,14 @@ Array = NDArray[np.float64]
 
 _GROUPS = 2
 """Of sixteen chains each."""
-_PACES = np.array([1.5] * 8 + [1.0, 0.8, 0.6, 0.5, 0.4, 0.35, 0.3, 0.25])
-"""Of the steps; they get shorter, so that the noise of the draws averages out."""
+_STEPS = 32
 _TRANSITIONS = 3
 """Between two steps, so that the draws follow the hyperparameters; the slope is their average."""
-_LONGEST = 0.6
-"""Of any hyperparameter in one step, as logarithms."""
-_LAST = 5
+_FIRST, _SHORTEST, _LONGEST = 0.3, 0.005, 0.6
+"""How far a step may go, in any hyperparameter, as logarithms. Each has a reach of its own, which is halved when the slope turns
+and grows while it does not (as in Riedmiller and Braun 1993): the slopes differ by orders of magnitude, and are noisy."""
+_TURNED, _STRAIGHT = 0.5, 1.2
+_LAST = 8
 """The result is the average over so many of the last steps."""
 _QUICK = Hamiltonian(num_warmup=6)
 
@@ -51,16 +52,19 @@ def refined(
     ]
     list(in_parallel(lambda sampler: sampler.warm_up(), samplers))
     vector, path = packing.vector(learned.hyper), []
-    for number, pace in enumerate(_PACES):
+    reach, before = np.full(len(vector), _FIRST), np.zeros(len(vector))
+    for number in range(_STEPS):
         hyper = packing.hyper(vector)
         slopes = list(in_parallel(lambda sampler: average_slope(sampler, packing, _TRANSITIONS), samplers))
         uphill = np.mean(slopes, axis=0) + packing.vector(spec.prior.gradient(hyper))
-        vector = vector + np.clip(pace * metric * uphill, -_LONGEST, _LONGEST)
+        reach *= np.where(uphill * before < 0.0, _TURNED, np.where(number == 0, 1.0, _STRAIGHT))
+        reach, before = np.clip(reach, _SHORTEST, _LONGEST), uphill
+        vector = vector + np.clip(metric * uphill, -reach, reach)
         path.append(vector)
         moved = whitener.at(packing.hyper(vector))
         for sampler in samplers:
             sampler.move_to(moved)
-        report("learning how far tastes differ", (number + 1) / len(_PACES))
+        report("learning how far tastes differ", (number + 1) / _STEPS)
     hyper = packing.hyper(np.mean(path[-_LAST:], axis=0))
     prior = whitener.at(hyper)
     start = np.mean([sampler.centre() for sampler in samplers], axis=0)

@@ -2,7 +2,7 @@
 
 ``f = mixing @ parts`` with ``parts_d = factors[d] @ v_d``. Lanes (chains, draws, starting points) are the last axis of ``v``.
 
-The factors are square (:class:`Whitened`), or, of many options, features (:class:`FeatureWhitened`): conditional means given the
+The factors are square (`Whitened`), or, of many options, features (`FeatureWhitened`): conditional means given the
 values at some inducing options. Engines need not know which.
 """
 
@@ -38,7 +38,7 @@ class Whitened:
     spec: ModelSpec
     hyper: Hyperparameters
     squared: Array
-    """The options' :func:`~choicebo.model.covariance.squared_differences`."""
+    """The options' `squared_differences`."""
     found: Factors
     known: Singles
     """(k, m): standardised values of the known objectives."""
@@ -114,7 +114,7 @@ class Whitened:
     def by_hyper(self, outer: Any) -> Hyperparameters:
         """The derivative by the hyperparameters at fixed whitened values, but for those of known objectives.
 
-        ``outer: (n_e, m, n_e, m)`` is the derivative by the whitened values (see :meth:`outer_side`) times these values,
+        ``outer: (n_e, m, n_e, m)`` is the derivative by the whitened values (see `outer_side`) times these values,
         ``(dp / dv) v^T``, averaged over whatever the result is to be averaged over.
         """
         spec, (n_e, m) = self.spec, outer.shape[:2]
@@ -136,7 +136,7 @@ class Whitened:
         return Hyperparameters(by_lengthscale, *covariance.mixing_gradient(self.hyper, by_mixing))
 
     def outer_side(self, gradient: Singles, pulled: Singles) -> Singles:
-        """The left side of what :meth:`by_hyper` takes, from the derivatives by the latent values and by the whitened ones."""
+        """The left side of what `by_hyper` takes, from the derivatives by the latent values and by the whitened ones."""
         return pulled
 
     def outer(self, side: Singles, v: Singles) -> Any:
