@@ -157,7 +157,9 @@ class PeopleInsight:
 
     @property
     def _by_everybody(self) -> list[OptionForPeople]:
-        return sorted(self.options, key=lambda each: (-each.everybody, -float(np.mean(each.by_person))))
+        places = [place for place, name in enumerate(self.names) if name not in self.at_random]
+        places = places or list(range(len(self.names)))
+        return sorted(self.options, key=lambda o: (-o.everybody, -sum(o.by_person[place] for place in places)))
 
     def to_dict(self) -> dict[str, Any]:
         """The same as JSON-compatible data."""
