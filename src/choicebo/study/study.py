@@ -1437,13 +1437,28 @@ class Study:
         return found if rater is not None else replace(found, agreement=self.agreement())
 
     def agreement(self, *, progress: ProgressCallback | None = None) -> PeopleInsight | None:
-        """What suits all raters, what each of them, and where they differ.
+        """Compare the raters: what suits all, what each of them, and where they differ.
 
         Args:
             progress: Called as ``progress(stage, fraction)`` while the model is fitted; returning ``False`` interrupts.
 
         Returns:
             None if tastes are not modelled as related, or while fewer than two people have answered.
+
+        Examples:
+            >>> import tempfile
+            >>> import choicebo as cb
+            >>> folder = tempfile.TemporaryDirectory()
+            >>> space = cb.Space([cb.Integer("minutes", 5, 40)])
+            >>> study = Study.create(f"{folder.name}/bread.db", "bread", space, raters="related", latent_dim=1, engine="laplace")
+            >>> token = study.add_rater("bo")
+            >>> for minutes in (5, 10, 20):
+            ...     loaves = [{"minutes": minutes}, {"minutes": minutes + 15}]
+            ...     added = study.add(loaves, kept=[0]), study.add(loaves, kept=[1], rater="bo")
+            >>> found = study.agreement()
+            >>> found.names, found.answers
+            (('owner', 'bo'), (3, 3))
+            >>> folder.cleanup()
         """
         if self.raters_mode != "related":
             return None
