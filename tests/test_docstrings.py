@@ -23,7 +23,7 @@ PICTURES = (
     "parallel_options pareto_map reliability surprise_marks"
 )
 ROOMS = {
-    insight: "calibration drivers numbering stop_advice surprises",
+    insight: "agreement calibration drivers numbering stop_advice surprises",
     pareto: "dominates hypervolume hypervolume_contributions non_dominated",
     plots: PICTURES,
 }

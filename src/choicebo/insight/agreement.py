@@ -108,7 +108,13 @@ class PeopleInsight:
         return _probable(self.options, [each.consensus for each in self.options])
 
     def of(self, name: str) -> tuple[OptionForPeople, ...]:
-        """The options that nothing beats for one person, the most probable first.
+        """Return the options that nothing beats for one person, the most probable first.
+
+        Args:
+            name: Of somebody who answered.
+
+        Returns:
+            At least one option.
 
         Raises:
             InvalidInputError: Nobody of that name answered.
@@ -140,11 +146,14 @@ class PeopleInsight:
         return tuple(name for name in self.names if option in self.of(name))
 
     def who_keeps(self, first: Any, second: Any) -> tuple[Keeping, ...]:
-        """For two options, seen or not, who would keep which.
+        """Say of two options, seen or not, who would keep which.
 
         Args:
             first: An option as the space takes it; without a space, a point of the unit cube.
             second: Another one.
+
+        Returns:
+            One entry for each person, in the order of the names.
         """
         pair: ArrayLike = [first, second]
         X = np.asarray(pair, dtype=np.float64) if self.space is None else self.space.encode([first, second])
@@ -193,23 +202,27 @@ class PeopleInsight:
 
 
 def agreement(posterior: Posterior, space: Searchable | None = None, *, seed: int = 0) -> PeopleInsight:
-    """What suits several people, and where they differ.
+    """Compare several people: what suits all, what each of them, and where they differ.
 
     Args:
         posterior: Of ``ChoiceGP(raters="related")``, fitted to choices of at least two people.
         space: What was asked about; gives options and parameters their names. None: inputs from 0 to 1.
         seed: Of the points over which effects are averaged.
 
-    Raises:
-        InvalidInputError: The model does not tell people apart.
+    Returns:
+        Options for all and for each, how alike people are, and what there is to say of it in words.
 
-    >>> import choicebo as cb
-    >>> space = cb.Space([cb.Real("sweet", 0, 1)])
-    >>> told = [("ann", 0), ("bo", 1)] * 6
-    >>> data = cb.ChoiceData([[0.1], [0.9]], [cb.Choice((0, 1), (kept,), rater=name) for name, kept in told])
-    >>> found = agreement(cb.ChoiceGP(latent_dim=1).fit(data, seed=0), space)
-    >>> [each.name for each in found.who_keeps({"sweet": 0.1}, {"sweet": 0.9}) if each.first > 0.5]
-    ['ann']
+    Raises:
+        InvalidInputError: The model does not tell people apart, or the space is another one.
+
+    Examples:
+        >>> import choicebo as cb
+        >>> space = cb.Space([cb.Real("sweet", 0, 1)])
+        >>> told = [("ann", 0), ("bo", 1)] * 6
+        >>> data = cb.ChoiceData([[0.1], [0.9]], [cb.Choice((0, 1), (kept,), rater=name) for name, kept in told])
+        >>> found = agreement(cb.ChoiceGP(latent_dim=1, engine="laplace").fit(data, seed=0), space)
+        >>> [each.name for each in found.who_keeps({"sweet": 0.1}, {"sweet": 0.9}) if each.first > 0.5]
+        ['ann']
     """
     require_posterior(posterior)
     alike = posterior.agreement  # says what is needed, if the model does not tell people apart
