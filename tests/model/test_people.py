@@ -11,8 +11,15 @@ from choicebo.errors import InvalidInputError
 from choicebo.model.choice_table import choice_table
 from choicebo.model.covariance import Hyperparameters, HyperPrior, mixing, option_covariance, personal_share
 from choicebo.model.draws import memberships
+from choicebo.model.engines.arrow import ArrowInverse, ArrowPrecision, ArrowRoot, Shape
 from choicebo.model.engines.base import Basin, Learned, ModelSpec
-from choicebo.model.engines.gaussian import curvature_of_people, log_posterior, precision_at, root_of_inverse
+from choicebo.model.engines.gaussian import (
+    curvature_of_people,
+    log_posterior,
+    precision_at,
+    precision_factor,
+    root_of_inverse,
+)
 from choicebo.model.engines.hamiltonian import Hamiltonian
 from choicebo.model.engines.laplace import Ascender
 from choicebo.model.engines.people import PeopleWhitened
@@ -102,7 +109,7 @@ def test_the_precision_is_that_of_the_curvature_between_all_rows(personal: int |
     rows = prior.rows(np.arange(prior.options))
     expected = np.block([[rows[d].T @ blocks[d][e].toarray() @ rows[e] for e in range(2)] for d in range(2)])
     expected += np.eye(len(expected))
-    np.testing.assert_allclose(precision_at(likelihood, prior, v), expected, atol=2e-3)
+    np.testing.assert_allclose(precision_at(likelihood, prior, v).dense(), expected, atol=2e-3)
 
 
 def test_the_precision_is_the_change_of_the_slope() -> None:
@@ -114,7 +121,64 @@ def test_the_precision_is_the_change_of_the_slope() -> None:
         for s in (0.05, -0.05)
     ]
     change = (ends[0] - ends[1]).reshape(-1) / 0.1
-    np.testing.assert_allclose(precision_at(likelihood, prior, v) @ along.reshape(-1), -change, atol=0.3)
+    np.testing.assert_allclose(precision_at(likelihood, prior, v).dense() @ along.reshape(-1), -change, atol=0.3)
+
+
+def arrow(seed: int = 0, least: float | None = None) -> ArrowPrecision:
+    """A precision of three people, two dimensions, four shared and three personal values each."""
+    rng = np.random.default_rng(seed)
+    shape = Shape(2, 4, 3, 3)
+    own = rng.normal(size=(3, 6, 8))
+    border = rng.normal(size=(3, 6, 8))
+    shared = rng.normal(size=(8, 12))
+    whole = 3.0 + np.einsum("rqs,rqt->st", border, border) * np.eye(8)
+    plus = 3.0 * np.eye(6) if least is None else least * np.eye(6)
+    return ArrowPrecision(
+        shape,
+        (own @ np.swapaxes(own, 1, 2) + plus).astype(np.float32),
+        border.astype(np.float32),
+        (shared @ shared.T + whole).astype(np.float32),
+        arrow,
+    )
+
+
+def test_an_arrow_is_solved_and_drawn_from_like_the_whole_matrix() -> None:
+    precision = arrow()
+    dense = precision.dense().astype(np.float64)
+    np.testing.assert_allclose(dense, dense.T, atol=1e-4)
+    factor, raised = precision.factor(0.2)
+    assert not raised
+    identity = np.eye(len(dense), dtype=np.float32)
+    lower = factor @ identity
+    np.testing.assert_allclose(lower @ lower.T, dense, rtol=1e-4, atol=1e-3)
+    x = np.random.default_rng(1).normal(size=(len(dense), 2)).astype(np.float32)
+    np.testing.assert_allclose(factor.solve(x), np.linalg.solve(dense, x), atol=1e-4)
+    np.testing.assert_allclose(factor.solve(x[:, 0]), np.linalg.solve(dense, x)[:, 0], atol=1e-4)
+    np.testing.assert_allclose(ArrowInverse(factor) @ x, np.linalg.solve(dense, x), atol=1e-4)
+    root = factor.spread(identity)
+    np.testing.assert_allclose(root @ root.T, np.linalg.inv(dense), atol=1e-4)
+    np.testing.assert_allclose(x.T @ ArrowRoot(factor).T, (root @ x).T, atol=1e-4)
+    assert factor.log_determinant == pytest.approx(0.5 * np.linalg.slogdet(dense)[1], abs=1e-3)
+    covariance = np.linalg.inv(dense).reshape(2, 13, 2, 13)
+    at = np.r_[0:4, 7:10]
+    np.testing.assert_allclose(factor.local_covariance(1), covariance[:, at][:, :, :, at], atol=1e-4)
+
+
+def test_an_arrow_follows_the_order_of_the_dimensions() -> None:
+    precision = arrow()
+    rows = np.r_[13:26, 0:13]
+    swapped = precision.reordered(np.array([1, 0]))
+    np.testing.assert_array_equal(swapped.dense(), precision.dense()[np.ix_(rows, rows)])
+
+
+def test_directions_that_curve_the_wrong_way_count_as_flat() -> None:
+    factor, changed = arrow(least=-12.0).factor(0.2)
+    assert changed
+    np.testing.assert_array_equal(factor.precision.dense(), arrow().dense())
+    likelihood, prior = made(2, 6)
+    v = 3.0 * some_values(prior, 1)[..., 0].astype(np.float64)
+    convex = precision_at(likelihood, prior, v).convex().dense()
+    assert np.linalg.eigvalsh(convex.astype(np.float64)).min() > 0.99
 
 
 def slopes(likelihood: Likelihood, v: np.ndarray, hyper: Hyperparameters) -> float:
@@ -147,10 +211,13 @@ def test_the_average_slope_person_by_person_is_that_of_the_whole_matrix() -> Non
     likelihood, prior = made(2, 6)
     v = some_values(prior, 1)[..., 0].astype(np.float64)
     blocks = curvature_of_people(likelihood, prior, v)
-    cov = np.linalg.inv(precision_at(likelihood, prior, v)).astype(np.float32)
-    found = prior.by_hyper(prior.curved_outer(blocks, cov))
+    factor = precision_factor(precision_at(likelihood, prior, v))
+    cov = np.linalg.inv(
+        (factor @ np.eye(len(factor), dtype=np.float32)) @ (factor @ np.eye(len(factor), dtype=np.float32)).T
+    )
+    found = prior.by_hyper(prior.curved_outer(blocks, factor))
     # The same by columns of a root of the covariance, as lanes of whitened values.
-    root = np.linalg.cholesky(cov).astype(np.float32).reshape(2, prior.size, -1)
+    root = np.linalg.cholesky(0.5 * (cov + cov.T)).astype(np.float32).reshape(2, prior.size, -1)
     expected = prior.by_hyper(prior.outer(prior.curved(blocks, root), root))
     for a, b in zip(found, expected, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-3)

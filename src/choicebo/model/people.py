@@ -28,8 +28,8 @@ MOST_PEOPLE = 1000
 _LEFT_OUT = 0.02
 """Inducing options are added for what is personal until this share of its variance is left out on average, ..."""
 _FEWEST_PERSONAL = 4
-_COORDINATES = 2400
-"""... or until all whitened values of all people and latent dimensions are so many: the cost grows with their cube."""
+_COORDINATES = 12_000
+"""... or until all whitened values of all people and latent dimensions are so many: each draw holds all of them."""
 _KNOWN = 0.25
 """Whoever is foretold by less than this beyond chance, in nats an answer, ..."""
 _ENOUGH = 6

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,8 +89,8 @@ class Basin(NamedTuple):
 
     centre: Array
     """(n_e, options)"""
-    transform: Array
-    """(n_e options, n_e options): a square root of the covariance."""
+    transform: Any
+    """(n_e options, n_e options): a square root of the covariance; of several people, what stands for one."""
     log_evidence: float
 
 

@@ -11,6 +11,7 @@ from scipy.linalg import eigh, solve_triangular
 from scipy.linalg.lapack import spotrf, spotri, spotrs
 
 from choicebo.errors import NumericalError
+from choicebo.model.engines.arrow import ArrowFactor, ArrowInverse, ArrowPrecision, ArrowRoot
 from choicebo.model.engines.people import PeopleWhitened
 from choicebo.model.engines.whitening import Whitened
 from choicebo.model.evaluate import Likelihood
@@ -32,6 +33,8 @@ _NEAR = 0.05
 """A curvature is the mode's if it was found where a step promised less, in nats."""
 _ENOUGH = 1e-3
 """Steps that promise less are not taken, in nats: the likelihood has single precision."""
+_SMALL = 1200
+"""Whitened values of which one product with the whole matrix takes less time than several with its blocks."""
 _VARIATIONAL_STEPS = 4
 _CURVED_AT = [0, LANES // 2]
 """Of the fixed points, the pair at which the curvature is looked at: it changes less than the slope."""
@@ -44,8 +47,8 @@ class Mode(NamedTuple):
     """(n_e, m)"""
     height: float
     """The log-posterior there."""
-    factor: Singles
-    """Lower Cholesky factor of the precision."""
+    factor: Any
+    """Lower Cholesky factor of the precision: a matrix, or, of several people, an :class:`ArrowFactor`."""
     gain: float
     """What a further step promises: half the squared length of the slope in the metric of the precision."""
 
@@ -61,11 +64,11 @@ def log_posterior(likelihood: Likelihood, prior: Whitened, v: Array) -> tuple[Ar
     return value - 0.5 * (v * v).sum((0, 1)), prior.pulled(gradient) - v
 
 
-def precision_at(likelihood: Likelihood, prior: Whitened, *points: Array) -> Singles:
+def precision_at(likelihood: Likelihood, prior: Whitened, *points: Array) -> Any:
     """Negative Hessian of the log-posterior at whitened values (n_e, m), averaged over the points; in single precision."""
     if isinstance(prior, PeopleWhitened):
         found = [prior.precision(curvature_of_people(likelihood, prior, point)) for point in points]
-        return np.asarray(sum(found) / np.float32(len(found)))
+        return found[0].averaged(found[1:])
     if not prior.square:
         return _precision_of_features(likelihood, prior, points)
     n_e, m = points[0].shape
@@ -138,11 +141,13 @@ def curvature_of_people(likelihood: Likelihood, prior: PeopleWhitened, point: Ar
     return curvature_of_parts(likelihood, prior.mixing, latent)
 
 
-def precision_factor(precision: Singles, factor: Singles | None = None) -> Singles:
+def precision_factor(precision: Any, factor: Any = None) -> Any:
     """Lower Cholesky factor of the precision, its eigenvalues raised to the least one allowed where they are below.
 
     ``factor`` is that of the precision as it is, where it is known.
     """
+    if isinstance(precision, ArrowPrecision):
+        return precision.factor(_LEAST_PRECISION)[0] if factor is None else factor
     if _factor(precision, -_LEAST_PRECISION) is None:
         values, vectors = eigh(precision, subset_by_value=(-np.inf, _LEAST_PRECISION), check_finite=False)
         raised = precision + (vectors * (_LEAST_PRECISION - values)) @ vectors.T
@@ -160,8 +165,10 @@ def _factor(precision: Singles, shift: float) -> Singles | None:
     return None if failed else np.asarray(factor)
 
 
-def _newton_factor(precision: Singles) -> tuple[Singles, bool]:
+def _newton_factor(precision: Any) -> tuple[Any, bool]:
     """The same for a Newton step, which need not be exact: a shift costs less than eigenvalues. Also, whether there was one."""
+    if isinstance(precision, ArrowPrecision):
+        return precision.factor(_LEAST_PRECISION)
     shift = 0.0
     while (factor := _factor(precision, shift)) is None:
         shift = 2.0 * shift if shift else 0.5
@@ -170,18 +177,18 @@ def _newton_factor(precision: Singles) -> tuple[Singles, bool]:
     return factor, shift > 0.0
 
 
-def climb(likelihood: Likelihood, prior: Whitened, v: Array, factor: Singles | None = None, most: int = 8) -> Mode:
+def climb(likelihood: Likelihood, prior: Whitened, v: Array, factor: Any = None, most: int = 8) -> Mode:
     """Newton steps from ``v: (n_e, m)`` to the mode, until the curvature is the one there, or after ``most`` of them were found.
 
     With each curvature a few steps are taken, since finding it is what costs; ``factor`` is one to begin with, found nearby.
     """
     value, slope = log_posterior(likelihood, prior, np.repeat(v[..., None], LANES, axis=2))
     height, uphill = float(value[0]), slope[..., 0]
-    found, shifted, precision = 0, False, np.empty(0)
+    found, shifted, precision = 0, False, None
     while True:
         first_gain = gain = np.inf
         for number in range(_STEPS_PER_CURVATURE if factor is not None else 0):
-            move, _ = spotrs(factor, uphill.reshape(-1).astype(np.float32), lower=1)
+            move = solved(factor, uphill.reshape(-1).astype(np.float32))
             gain = 0.5 * float(uphill.reshape(-1) @ move)
             first_gain = gain if number == 0 else first_gain
             if gain < _ENOUGH:
@@ -203,21 +210,20 @@ def climb(likelihood: Likelihood, prior: Whitened, v: Array, factor: Singles | N
         found += 1
 
 
-def variational(likelihood: Likelihood, prior: Whitened, v: Array, factor: Singles) -> tuple[Array, Singles]:
+def variational(likelihood: Likelihood, prior: Whitened, v: Array, factor: Any) -> tuple[Array, Any]:
     """The Gaussian nearest to the posterior, from one around ``v: (n_e, size)``: its centre, and the factor of its precision.
 
     Its slope and its curvature are the posterior's, averaged over itself (Opper and Archambeau 2009), here over fixed points.
     """
     for _ in range(_VARIATIONAL_STEPS):
-        away = solve_triangular(factor, fixed_points(v.size), lower=True, trans="T", check_finite=False)
+        away = spread(factor, fixed_points(v.size))
         away = away.reshape(*v.shape, LANES)
         points = v[..., None] + away
         value, slopes = log_posterior(likelihood, prior, points)
         height, slope = value.mean(), slopes.mean(2)
         some = np.moveaxis(points[..., _CURVED_AT], 2, 0)
         factor = precision_factor(precision_at(likelihood, prior, *some))
-        solved, _ = spotrs(factor, slope.reshape(-1).astype(np.float32), lower=1)
-        move = solved.reshape(v.shape)
+        move = solved(factor, slope.reshape(-1).astype(np.float32)).reshape(v.shape)
         if 0.5 * float((slope * move).sum()) < _ENOUGH:
             break
         for share in _STEP_LENGTHS[::3]:
@@ -235,21 +241,41 @@ def fixed_points(size: int) -> Singles:
     return np.concatenate([half, -half], axis=1).astype(np.float32)
 
 
-def covariance_of(factor: Singles) -> Singles:
+def solved(factor: Any, x: Singles) -> Singles:
+    """The inverse of the precision times ``x: (n,)``."""
+    return factor.solve(x) if isinstance(factor, ArrowFactor) else np.asarray(spotrs(factor, x, lower=1)[0])
+
+
+def spread(factor: Any, x: Singles) -> Singles:
+    """Standard normal values ``x: (n, k)`` as those of the Gaussian around its centre."""
+    if isinstance(factor, ArrowFactor):
+        return factor.spread(x)
+    return np.asarray(solve_triangular(factor, x, lower=True, trans="T", check_finite=False))
+
+
+def covariance_of(factor: Any) -> Any:
     """The inverse of the precision with that lower Cholesky factor."""
+    if isinstance(factor, ArrowFactor):
+        if len(factor) > _SMALL:
+            return ArrowInverse(factor)
+        return factor.solve(np.eye(len(factor), dtype=np.float32))
     lower, _ = spotri(factor, lower=1)  # nothing above the diagonal, as in the factor
     inverse = lower + lower.T
     inverse[np.diag_indices(len(inverse))] *= 0.5
     return np.asarray(inverse)
 
 
-def log_determinant(factor: Singles) -> float:
+def log_determinant(factor: Any) -> float:
     """Half the logarithm of the precision's determinant."""
+    if isinstance(factor, ArrowFactor):
+        return factor.log_determinant
     return float(np.log(np.diag(factor), dtype=np.float64).sum())
 
 
-def root_of_inverse(factor: Singles) -> Singles:
+def root_of_inverse(factor: Any) -> Any:
     """A square root of the covariance, from the Cholesky factor of the precision."""
+    if isinstance(factor, ArrowFactor):
+        return ArrowRoot(factor)
     root: Singles = solve_triangular(
         factor, np.eye(len(factor), dtype=factor.dtype), lower=True, trans="T", check_finite=False
     )

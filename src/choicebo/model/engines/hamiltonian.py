@@ -57,9 +57,9 @@ class Target(NamedTuple):
 
     likelihood: Likelihood
     prior: Whitened
-    factor: Singles
+    factor: Any
     """(n_e m, n_e m): lower Cholesky factor of the mass matrix."""
-    inverse: Singles
+    inverse: Any
     """(n_e m, n_e m): inverse of the mass matrix."""
 
     @classmethod
@@ -288,7 +288,7 @@ class Hamiltonian:
 
 def _around(basin: Basin, noise: Array) -> Array:
     """Whitened values (draws, n_e, m) around a basin from ``noise: (draws, n_e m)``."""
-    return basin.centre + (noise @ basin.transform.T).reshape(-1, *basin.centre.shape)
+    return np.asarray(basin.centre + (noise @ basin.transform.T).reshape(-1, *basin.centre.shape))
 
 
 def first_values(rng: np.random.Generator, basins: tuple[Basin, ...]) -> Singles:

@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
 
 from choicebo._runtime import in_parallel
 from choicebo.errors import InvalidInputError
 from choicebo.model.alignment import order_like
 from choicebo.model.covariance import Hyperparameters
+from choicebo.model.engines.arrow import ArrowFactor
 from choicebo.model.engines.base import INDEPENDENT, Basin, Fit, Learned, Limits, ModelSpec, Reporter, are_whole
 from choicebo.model.engines.gaussian import (
     Mode,
@@ -33,6 +33,7 @@ from choicebo.model.engines.gaussian import (
     log_posterior,
     precision_factor,
     root_of_inverse,
+    spread,
 )
 from choicebo.model.engines.people import PeopleWhitened
 from choicebo.model.engines.starting import starting_points
@@ -127,7 +128,7 @@ def hyper_slope(likelihood: Likelihood, prior: Whitened, mode: Mode) -> Hyperpar
     Exact for the linear part of the slope by the whitened values; the rest is averaged over fixed points.
     """
     n_e, m = mode.v.shape
-    away = solve_triangular(mode.factor, fixed_points(n_e * m), lower=True, trans="T", check_finite=False)
+    away = spread(mode.factor, fixed_points(n_e * m))
     points = (mode.v.reshape(-1, 1) + away).astype(np.float32).reshape(n_e, m, LANES)
     gradient = likelihood.value_and_gradient(prior.latent(points))[1]
     if isinstance(prior, PeopleWhitened):
@@ -167,7 +168,7 @@ def _slope_of_people(
     mean = slopes.mean(2, keepdims=True)
     rest = slopes - mean + prior.curved(blocks, away)
     outer = prior.outer(mean, mode.v[..., None].astype(np.float32)) + prior.outer(rest, away) / LANES
-    by_hidden = prior.by_hyper(outer + prior.curved_outer(blocks, covariance_of(mode.factor)) / -1.0)
+    by_hidden = prior.by_hyper(outer + prior.curved_outer(blocks, mode.factor) / -1.0)
     return by_hidden._replace(known=prior.by_known(gradient))
 
 
@@ -230,6 +231,9 @@ class Ascender:
 def _reordered(mode: Mode, order: NDArray[np.int64]) -> Mode:
     """The same mode with its latent dimensions in another order, where all of them have the same prior."""
     m = mode.v.shape[1]
+    if isinstance(mode.factor, ArrowFactor):
+        moved = precision_factor(mode.factor.precision.reordered(order))
+        return mode._replace(v=mode.v[order], factor=moved)
     rows = (order[:, None] * m + np.arange(m)).reshape(-1)
     precision = (mode.factor @ mode.factor.T)[np.ix_(rows, rows)]
     return mode._replace(v=mode.v[order], factor=precision_factor(precision))

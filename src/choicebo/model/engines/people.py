@@ -23,6 +23,7 @@ from scipy.sparse import csr_array
 
 from choicebo.model import covariance
 from choicebo.model.covariance import Hyperparameters, personal_share
+from choicebo.model.engines.arrow import ArrowFactor, ArrowPrecision, Shape
 from choicebo.model.engines.whitening import Whitened
 from choicebo.model.evaluate import People
 from choicebo.model.features import FeatureFactors
@@ -96,6 +97,21 @@ class PeopleWhitened(Whitened):
         return np.ascontiguousarray(self.features.phi[:, self.option_of_row])
 
     @functools.cached_property
+    def _place(self) -> NDArray[np.int64]:
+        """(m,): the place of each row among those of its person."""
+        starts = np.array([rows.start for rows in self._slices])
+        return np.asarray(np.arange(self.options) - starts[self.people.of_row])
+
+    @functools.cached_property
+    def _padded(self) -> Singles:
+        """(n_e, people, most rows of a person, personal): the features of what is personal, zero beyond a person's rows."""
+        p = self.people.personal
+        most = max(rows.stop - rows.start for rows in self._slices)
+        result = np.zeros((len(self._phi), len(self._slices), most, p), dtype=np.float32)
+        result[:, self.people.of_row, self._place] = self._phi[..., :p]
+        return result
+
+    @functools.cached_property
     def damping(self) -> Array:
         """(n_e,): what the latent values are multiplied by before they are compared, as what the features leave out is noise."""
         squares, p = self._phi**2, self.people.personal
@@ -113,11 +129,8 @@ class PeopleWhitened(Whitened):
         s, p = self._shared, self.people.personal
         by_shared, by_personal = (root[:, None, None] for root in self._roots)
         shared = by_shared * (self.features.phi @ v[:, :s])[:, self.option_of_row]
-        personal = np.empty_like(shared)
-        for number, rows in enumerate(self._slices):
-            own = v[:, s + number * p : s + (number + 1) * p]
-            np.matmul(self._phi[:, rows, :p], own, out=personal[:, rows])
-        personal *= by_personal
+        own = v[:, s:].reshape(len(v), -1, p, v.shape[2])
+        personal = by_personal * (self._padded @ own)[:, self.people.of_row, self._place]
         return shared, personal
 
     def parts(self, v: Singles) -> Singles:
@@ -132,13 +145,14 @@ class PeopleWhitened(Whitened):
     def pulled(self, gradient: Singles) -> Singles:
         """The derivative by the whitened values, (n_e, size, lanes), from that by the latent ones, (n_e + k, m, lanes)."""
         by_parts = self.outer_side(gradient, gradient)
-        s, p = self._shared, self.people.personal
+        s = self._shared
         by_shared, by_personal = (root[:, None, None] for root in self._roots)
         result = np.empty((len(by_parts), self.size, by_parts.shape[2]), dtype=np.float32)
         result[:, :s] = by_shared * (np.swapaxes(self._phi, 1, 2) @ by_parts)
-        for number, rows in enumerate(self._slices):
-            own = np.swapaxes(self._phi[:, rows, :p], 1, 2) @ by_parts[:, rows]
-            result[:, s + number * p : s + (number + 1) * p] = by_personal * own
+        padded = np.zeros((*self._padded.shape[:3], by_parts.shape[2]), dtype=np.float32)
+        padded[:, self.people.of_row, self._place] = by_parts
+        own = np.swapaxes(self._padded, 2, 3) @ padded
+        result[:, s:] = by_personal * own.reshape(len(own), -1, own.shape[3])
         return result
 
     def rows(self, at: NDArray[np.int64]) -> Singles:
@@ -206,43 +220,48 @@ class PeopleWhitened(Whitened):
         by_scale, by_coupling = covariance.mixing_gradient(self.hyper, by_mixing)
         return Hyperparameters(by_lengthscale, damped * by_scale, by_coupling, by_personal)
 
-    def precision(self, blocks: list[list[Any]]) -> Singles:
-        """The precision of the whitened values, from the curvature of the parts, a sparse matrix for each two dimensions."""
-        n_e, size = len(blocks), self.size
-        result = np.zeros((n_e, size, n_e, size), dtype=np.float32)
-        s = self._shared
+    def precision(self, blocks: list[list[Any]], convex: bool = False) -> ArrowPrecision:
+        """The precision of the whitened values, from the curvature of the parts, a sparse matrix for each two dimensions.
+
+        Lapses make it curve the wrong way in some directions; ``convex`` takes it for flat in these.
+        """
+        n_e, s, p = len(blocks), self._shared, self.people.personal
+        shape = Shape(n_e, s, len(self.people.names), p)
+        own = np.zeros((shape.people, n_e, p, n_e, p), dtype=np.float32)
+        border = np.zeros((shape.people, n_e, p, n_e, s), dtype=np.float32)
+        shared = np.zeros((n_e, s, n_e, s), dtype=np.float32)
         for number, features, curved in self._of_persons(blocks):
-            own = self._own(number)
+            if convex:
+                curved = _without_negative(curved)
             for d in range(n_e):
-                for e in range(d + 1):
+                for e in range(n_e):
                     found = features[d].T @ curved[d][e] @ features[e]
-                    block = result[d, :, e]
-                    block[:s, :s] += found[:s, :s]
-                    block[own, :s] = found[s:, :s]
-                    block[:s, own] = found[:s, s:]
-                    block[own, own] = found[s:, s:]
-        for d in range(n_e):
-            for e in range(d):
-                result[e, :, d] = result[d, :, e].T
-        flat = result.reshape(n_e * size, n_e * size)
-        flat[np.arange(n_e * size), np.arange(n_e * size)] += 1.0
-        return 0.5 * (flat + flat.T)
+                    shared[d, :, e] += found[:s, :s]
+                    border[number, d, :, e] = found[s:, :s]
+                    own[number, d, :, e] = found[s:, s:]
+        persons = own.reshape(shape.people, n_e * p, n_e * p)
+        persons = 0.5 * (persons + np.swapaxes(persons, 1, 2)) + np.eye(n_e * p, dtype=np.float32)
+        for_all = shared.reshape(n_e * s, n_e * s)
+        for_all = 0.5 * (for_all + for_all.T) + np.eye(n_e * s, dtype=np.float32)
+        borders = border.reshape(shape.people, n_e * p, n_e * s)
+        return ArrowPrecision(shape, persons, borders, for_all, functools.partial(self.precision, blocks, True))
 
     def curved(self, blocks: list[list[Any]], v: Singles) -> Singles:
         """The curvature of the parts times the parts of whitened values, (n_e, m, lanes)."""
         parts = self.parts(v)
         return np.stack([sum(block @ part for block, part in zip(row, parts, strict=True)) for row in blocks])
 
-    def curved_outer(self, blocks: list[list[Any]], covariances: Singles) -> Contracted:
-        """What :meth:`by_hyper` needs of the curvature of the parts times the covariance of the whitened values."""
+    def curved_outer(self, blocks: list[list[Any]], factor: ArrowFactor) -> Contracted:
+        """What :meth:`by_hyper` needs of the curvature of the parts times the covariance of the whitened values.
+
+        ``factor`` is that of their precision.
+        """
         n_e, s, p = len(blocks), self._shared, self.people.personal
-        whole = covariances.reshape(n_e, self.size, n_e, self.size)
         by_shared, by_personal = self._roots
         rows = np.zeros((n_e, self.options, s), dtype=np.float32)
         inner = np.zeros((2, n_e, n_e))
         for number, features, curved in self._of_persons(blocks):
-            own = np.r_[0:s, self._own(number)]
-            local = whole[:, own][:, :, :, own]
+            local = factor.local_covariance(number)
             of_person = self._slices[number]
             for d in range(n_e):
                 # The derivative by the parts of dimension d, times the whitened values of dimension e.
@@ -267,10 +286,6 @@ class PeopleWhitened(Whitened):
             ]
             yield number, features, [[block[rows, rows].toarray() for block in row] for row in blocks]
 
-    def _own(self, number: int) -> slice:
-        begin = self._shared + number * self.people.personal
-        return slice(begin, begin + self.people.personal)
-
     def _by_option(self, rows: Singles) -> Array:
         """Sums (n_e, options, inducing) over the rows of each of the different options."""
         return np.stack([self._summing @ each for each in rows]).astype(np.float64)
@@ -280,3 +295,12 @@ class PeopleWhitened(Whitened):
         """(options, m), sparse: sums over the rows of each option."""
         ones, rows = np.ones(self.options, dtype=np.float32), np.arange(self.options)
         return csr_array((ones, (self.option_of_row, rows)), shape=(self.features.phi.shape[1], self.options))
+
+
+def _without_negative(curved: list[list[Singles]]) -> list[list[Singles]]:
+    """A symmetric matrix in blocks, one for each two dimensions, its negative eigenvalues replaced by zero."""
+    whole: Singles = np.block(curved)
+    values, vectors = np.linalg.eigh(0.5 * (whole + whole.T))
+    found = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    rows = len(curved[0][0])
+    return [[found[d : d + rows, e : e + rows] for e in range(0, len(found), rows)] for d in range(0, len(found), rows)]
