@@ -286,7 +286,9 @@ class Known:
 @pytest.mark.slow
 def test_draws_agree_with_an_elliptical_slice_sampler_of_the_whole_covariance() -> None:
     data = answers(people=3, each=5, options=6, seed=3)
-    reference = elliptical(data, HYPER, 8000, 0)
+    reference = np.concatenate(
+        [elliptical(data, HYPER, 6000, seed) for seed in (1, 2)]
+    )  # one alone is off by up to 0.05
     model = cb.ChoiceGP(2, engine=Hamiltonian(learner=Known(), max_samples=400))
     posterior = model.fit_silently(data)
     for number, name in enumerate(data.raters):
