@@ -239,6 +239,7 @@ def test_names_that_need_escaping_have_working_pages(
     wait_for_question(page, 2)
     for link in ("History", "Raters", "Choose"):
         page.get_by_role("link", name=link, exact=True).click()
+        page.locator("h1").first.wait_for()
         assert page.locator("h1").count() == 1
 
 
