@@ -2,12 +2,14 @@
 
 import itertools
 import pickle
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 import choicebo as cb
 from choicebo.errors import InvalidInputError
+from choicebo.model.agreement import Array, _most_probable
 from choicebo.model.choice_table import choice_table
 from choicebo.model.covariance import Hyperparameters, HyperPrior, mixing, option_covariance, personal_share
 from choicebo.model.draws import memberships
@@ -397,6 +399,35 @@ def test_who_is_foretold_no_better_than_by_chance_is_suspected() -> None:
     assert careless(likelihood, log_p).tolist() == [False, True, False]
     few = Likelihood.of(answers(each=3), "choice", 0.01, by_person=True)
     assert not careless(few, few.ragged.log_uniform - 1.0).any()  # too few answers to say so
+
+
+def test_the_interval_is_the_shortest_that_holds_the_evidence() -> None:
+    steps = np.arange(-14, 15) * 0.5
+
+    def interval(evidence: Callable[[Array], Array]) -> tuple[float, float]:
+        share = 1.0 / (1.0 + np.exp(-steps))
+        return _most_probable(0.0, dict(zip(steps.tolist(), evidence(share).tolist(), strict=True)))
+
+    lower, upper = interval(np.zeros_like)  # nothing is known
+    assert upper - lower == pytest.approx(0.95, abs=0.01)
+    # Evidence counts for 0.7: an exponential density with the rate 14 holds 95 % up to 3 / 14.
+    lower, upper = interval(lambda share: -20.0 * share)
+    assert (lower, upper) == (0.0, pytest.approx(3.0 / 14.0, abs=0.02))
+    lower, upper = interval(lambda share: -20.0 * (1.0 - share))
+    assert (lower, upper) == (pytest.approx(1.0 - 3.0 / 14.0, abs=0.02), 1.0)
+
+
+def test_how_far_people_agree_has_an_interval_and_a_matrix(posterior: Posterior) -> None:
+    found = posterior.agreement
+    assert 0.0 < found.lower[0] < found.share[0] < found.upper[0] <= 1.0
+    assert found.upper[0] - found.lower[0] < 0.8
+    alike = cb.ChoiceGP(1).fit_silently(panel(0.0)).agreement
+    assert alike.lower[0] == 0.0
+    assert alike.upper[0] < found.lower[0] + 0.3
+    others = ~np.eye(5, dtype=bool)
+    assert alike.matrix[others].mean() > found.matrix[others].mean() + 0.1
+    np.testing.assert_array_equal(np.diag(found.matrix), 1.0)
+    assert (found.matrix_lower <= found.matrix_upper).all()
 
 
 @pytest.mark.parametrize("engine", ["vi", "ess"])

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
+from choicebo.choices import Choice
 from choicebo.model import covariance
 from choicebo.model.covariance import Hyperparameters, Kernel, personal_share
 from choicebo.model.evaluate import Likelihood
@@ -146,6 +147,6 @@ def with_people(hyper: Hyperparameters) -> Hyperparameters:
     return hyper._replace(personal=np.full(len(hyper.log_scale), -1.0))
 
 
-def is_of_people(choices: tuple[object, ...]) -> bool:
+def is_of_people(choices: tuple[Choice, ...]) -> bool:
     """Whether more than one person made the choices."""
-    return len({choice.rater for choice in choices}) > 1  # type: ignore[attr-defined]
+    return len({choice.rater for choice in choices}) > 1
