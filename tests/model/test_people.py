@@ -3,12 +3,14 @@
 import itertools
 import pickle
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 import choicebo as cb
 from choicebo.errors import InvalidInputError
+from choicebo.model import random_answers
 from choicebo.model.agreement import Array, _most_probable
 from choicebo.model.choice_table import choice_table
 from choicebo.model.covariance import Hyperparameters, HyperPrior, mixing, option_covariance, personal_share
@@ -29,8 +31,8 @@ from choicebo.model.engines.whitening import Whitener
 from choicebo.model.evaluate import Likelihood
 from choicebo.model.likelihood import choice_log_likelihood
 from choicebo.model.native import LANES
-from choicebo.model.people import careless
 from choicebo.model.posterior import Posterior
+from choicebo.model.random_answers import gain_over_chance
 
 HYPER = Hyperparameters(
     np.log([[0.4, 0.7], [0.9, 0.3]]),
@@ -384,6 +386,32 @@ def test_one_person_alone_is_fitted_as_ever() -> None:
     assert one.of("p1") is one
 
 
+def test_a_question_goes_by_the_taste_of_others_too_as_far_as_it_is_shared() -> None:
+    posterior = cb.ChoiceGP(1, engine="laplace").fit(panel(0.3, people=3))
+    people = posterior.people
+    for share, least, most in ((0.02, 0.4, 0.6), (0.5, 0.25, 0.42), (0.999, 0.0, 0.02)):
+        likely = people._replace(hyper=people.hyper._replace(personal=np.log([share / (1.0 - share)])))
+        _, own = likely.of(1)
+        _, asked = likely.asked(1)
+        mine = (asked == own).all((2, 3))
+        assert least <= 1.0 - mine.mean() <= most
+        theirs = np.stack([likely.of(other)[1] for other in (0, 2)])
+        whose = (theirs[:, ~mine] == asked[~mine]).all((2, 3))
+        assert whose.any(0).all()
+        assert share > 0.9 or whose.any(1).all()
+    # Who answers at random is thought of by nobody.
+    alone = people._replace(lapses=np.array([0.9, 0.01, 0.9]))
+    np.testing.assert_array_equal(alone.asked(1)[1], alone.of(1)[1])
+
+
+def test_a_person_without_answers_can_be_asked() -> None:
+    posterior = cb.ChoiceGP(1, engine="laplace").fit(panel(0.3, people=3))
+    asked = posterior.asked("Cy")
+    assert asked.people is None
+    assert np.isfinite(asked.sample(asked.options)).all()
+    assert posterior.of("p1").asked("p1") is posterior.of("p1")
+
+
 def test_who_answers_at_random_is_recognised_and_counts_for_little() -> None:
     data = panel(0.2, people=5, random=1)
     found = cb.ChoiceGP(1, engine="laplace").fit(data)
@@ -392,13 +420,49 @@ def test_who_answers_at_random_is_recognised_and_counts_for_little() -> None:
     assert found.of("p4").spec.lapse == found.people.lapses[-1]
 
 
-def test_who_is_foretold_no_better_than_by_chance_is_suspected() -> None:
+def test_the_gain_over_chance_is_that_of_an_answer() -> None:
     likelihood = Likelihood.of(answers(), "choice", 0.01, by_person=True)
     who = likelihood.people.of_row[likelihood.ragged.members[likelihood.ragged.offsets[:-1]]]
     log_p = likelihood.ragged.log_uniform + np.where(who == 1, 0.1, 1.0)
-    assert careless(likelihood, log_p).tolist() == [False, True, False]
+    np.testing.assert_allclose(gain_over_chance(likelihood, log_p), [1.0, 0.1, 1.0])
     few = Likelihood.of(answers(each=3), "choice", 0.01, by_person=True)
-    assert not careless(few, few.ragged.log_uniform - 1.0).any()  # too few answers to say so
+    assert np.isinf(gain_over_chance(few, few.ragged.log_uniform - 1.0)).all()  # too few answers to say so
+
+
+def recognised(gains: list[list[float]], evidence: list[float]) -> tuple[list[float], int]:
+    """The lapse rates that are settled on where refits have these gains, one list for each fit, and this evidence."""
+    likelihood = Likelihood.of(answers(), "choice", 0.01, by_person=True)
+    spec, fits = cb.ChoiceGP(1).spec, iter(range(1, 9))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(random_answers, "left_out", lambda spec, likelihood, found: found)
+        patch.setattr(random_answers, "gain_over_chance", lambda likelihood, found: np.array(gains[found.number]))
+        found = random_answers.recognise(
+            spec,
+            likelihood,
+            Numbered(0, evidence[0]),
+            lambda other, known: (n := next(fits), Numbered(n, evidence[n]))[1],
+        )
+    return found.likelihood.lapses.round(6).astype(float).round(2).tolist(), found.fit.number
+
+
+class Numbered(NamedTuple):
+    """Stands for a fit."""
+
+    number: int
+    log_evidence: float
+
+
+def test_who_is_predicted_well_once_another_is_doubted_is_cleared() -> None:
+    assert recognised([[0.2, 0.0, 1.0], [0.9, 0.0, 1.0]], [-50.0, -40.0]) == ([0.01, 0.9, 0.01], 1)
+
+
+def test_suspects_are_doubted_until_none_is_left() -> None:
+    gains = [[0.2, 0.0, 1.0], [0.1, 0.0, 1.0], [0.1, 0.0, 1.0]]
+    assert recognised(gains, [-50.0, -40.0, -30.0]) == ([0.9, 0.9, 0.01], 2)
+
+
+def test_who_is_better_explained_by_a_taste_is_not_doubted() -> None:
+    assert recognised([[0.2, 0.0, 1.0], [0.2, 0.0, 1.0]], [-50.0, -48.0]) == ([0.01, 0.01, 0.01], 0)
 
 
 def test_the_interval_is_the_shortest_that_holds_the_evidence() -> None:

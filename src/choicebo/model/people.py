@@ -31,14 +31,8 @@ _LEFT_OUT = 0.02
 _FEWEST_PERSONAL = 4
 _COORDINATES = 12_000
 """... or until all whitened values of all people and latent dimensions are so many: each draw holds all of them."""
-_KNOWN = 0.25
-"""Whoever is foretold by less than this beyond chance, in nats an answer, ..."""
-_ENOUGH = 6
-"""... in so many answers, may be answering at random."""
-AT_RANDOM = 0.9
-"""The lapse rate of such a person."""
-ODDS = 0.05
-"""How probable it is, before anything is known of a person, that they answer at random."""
+_OTHERS = 16
+"""So many other people are thought of when one is asked."""
 
 
 class PeopleDraws(NamedTuple):
@@ -88,6 +82,26 @@ class PeopleDraws(NamedTuple):
         values = by_shared * self.whitened[..., :shared] + by_personal * fresh
         return self.hyper._replace(personal=np.zeros(0)), np.asarray(values)
 
+    def asked(self, number: int) -> tuple[Hyperparameters, Array]:
+        """As :meth:`of`, for a question to that person: some of the draws are of other people.
+
+        An answer also tells about the others, by what they have in common with who gives it. So, with ``a`` the share of
+        personal taste, a question is worth what it is worth to the person, and ``1 - a`` times what it is worth to the others on
+        average: the mean over draws of which so many are theirs.
+        """
+        hyper, values = self.of(number)
+        rng = np.random.default_rng([8, number + 1])
+        others = np.setdiff1d(np.flatnonzero(self.lapses < 0.5), [number])
+        others = rng.permutation(others)[:_OTHERS]
+        common = 1.0 - float(self.share.mean())
+        theirs = rng.random(values.shape[:2]) < common / (1.0 + common)
+        if len(others):
+            whose = rng.choice(others, values.shape[:2])
+            for other in others:
+                chosen = theirs & (whose == other)
+                values[chosen] = self.of(int(other))[1][chosen]
+        return hyper, values
+
 
 def represented(
     likelihood: Likelihood, inducing: int | str | None, kernel: str | Kernel, lengthscales: Array, n_e: int
@@ -118,21 +132,6 @@ def in_order(
         solved = solve_triangular(new, parts, lower=True, check_finite=False)
         result[:, :, d] = solved.T.reshape(whitened[:, :, d].shape)
     return result
-
-
-def careless(likelihood: Likelihood, log_p: Array) -> Array:
-    """For each person, whether their answers look like those of somebody who answers at random.
-
-    ``log_p: (choices,)`` are the log-probabilities, without lapses, of each of the different choices given all others.
-    """
-    people, ragged = likelihood.people, likelihood.ragged
-    if people is None:
-        raise ValueError("there are no people")
-    who = people.of_row[ragged.members[ragged.offsets[:-1]]]
-    gain, answers = (np.zeros(len(people.names)) for _ in range(2))
-    np.add.at(gain, who, ragged.counts * (log_p - ragged.log_uniform))
-    np.add.at(answers, who, ragged.counts)
-    return np.asarray((gain < _KNOWN * answers) & (answers >= _ENOUGH))
 
 
 def without_people(hyper: Hyperparameters) -> Hyperparameters:

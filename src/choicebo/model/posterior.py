@@ -22,8 +22,7 @@ from choicebo.model.choice_table import MAX_SET, best_table, choice_table, notic
 from choicebo.model.covariance import Hyperparameters, mixing
 from choicebo.model.diagnostics import Diagnostics
 from choicebo.model.draws import LatentDraws, OwnValues, evenly, memberships
-from choicebo.model.engines.base import Fit, ModelSpec, ProgressCallback, Reporter, are_whole
-from choicebo.model.engines.whitening import Whitener
+from choicebo.model.engines.base import ModelSpec, ProgressCallback, Reporter, are_whole
 from choicebo.model.evaluate import Likelihood
 from choicebo.model.likelihood import is_number
 from choicebo.model.loo import Loo, khat_limit, leave_one_out, smoothed_weights, summarised
@@ -178,6 +177,25 @@ class Posterior:
             self._persons[-1] = self._person(-1)
         return self._persons[-1]
 
+    def asked(self, rater: str) -> Posterior:
+        """Return the posterior that a question to one of several people goes by: theirs, with some draws of the others.
+
+        What an answer tells about the others counts by how much they have in common.
+
+        Args:
+            rater: Who is asked; they need not have answered before.
+
+        Returns:
+            The posterior; where the model does not tell people apart, itself.
+
+        Examples:
+            >>> posterior.asked("Ann") is posterior
+            True
+        """
+        if self.people is None:
+            return self
+        return self._with_draws(self.people.number(rater), *self.people.asked(self.people.number(rater)))
+
     def shared(self) -> Posterior:
         """Return the posterior of what several people share, without anything personal.
 
@@ -230,8 +248,13 @@ class Posterior:
     def _person(self, number: int) -> Posterior:
         if self.people is None:
             raise ValueError("there are no people")
+        return self._with_draws(number, *self.people.of(number))
+
+    def _with_draws(self, number: int, hyper: Hyperparameters, whitened: Array) -> Posterior:
+        """An ordinary posterior of one of the people."""
+        if self.people is None:
+            raise ValueError("there are no people")
         people, spec = self.people, self.spec
-        hyper, whitened = people.of(number)
         name = people.names[number] if number >= 0 else None
         theirs = [k for k, choice in enumerate(self.data.choices) if number >= 0 and choice.rater == name]
         if self.inducing is None:
@@ -812,19 +835,6 @@ def of_several(fitted: Posterior, likelihood: Likelihood) -> Posterior:
         )
     shared = in_order(options, inducing, fitted.spec.kernel, fitted.spec.nugget, hyper, shared)
     return dataclasses.replace(fitted, options=options, hyper=hyper, whitened=shared, inducing=None, people=people)
-
-
-def left_out(spec: ModelSpec, likelihood: Likelihood, found: Fit) -> Array:
-    """(choices,): log-probability, without lapses, of each of the different choices given all others."""
-    whitened = found.whitened.reshape(-1, *found.whitened.shape[2:])
-    prior = Whitener.of(spec, likelihood).at(found.hyper)
-    sure = likelihood.lapsing(np.zeros(len(likelihood.people.names)))  # type: ignore[union-attr]
-    log_p = prior.over(whitened, sure.normalised_values)
-    # The harmonic mean over the draws; a single draw to which the answer is impossible must not decide.
-    fitted = prior.over(whitened, likelihood.values)
-    weights = -np.maximum(fitted, np.quantile(fitted, 0.05, axis=0))
-    weights -= np.logaddexp.reduce(weights, axis=0)
-    return np.asarray(np.logaddexp.reduce(weights + log_p, axis=0))
 
 
 def first_rows(X: Array, wanted: Array) -> NDArray[np.int64]:
