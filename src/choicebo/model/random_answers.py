@@ -19,7 +19,7 @@ _SUSPICIOUS = 0.25
 """Whoever is predicted by less than this beyond chance, in nats an answer, ..."""
 _ENOUGH = 6
 """... in so many answers, may be answering at random."""
-_AT_RANDOM = 0.9
+AT_RANDOM = 0.9
 """The lapse rate of such a person."""
 _ODDS = 0.05
 """How probable it is, before anything is known of a person, that they answer at random."""
@@ -53,7 +53,7 @@ def recognise(
         worse = suspects[np.argsort(gain[suspects], kind="stable")][: (len(suspects) + 1) // 2]
         also = doubted.copy()
         also[worse] = True
-        other_likelihood = likelihood.lapsing(np.where(also, _AT_RANDOM, spec.lapse))
+        other_likelihood = likelihood.lapsing(np.where(also, AT_RANDOM, spec.lapse))
         other = refit(other_likelihood, found)
         if other.log_evidence + len(worse) * math.log(_ODDS) <= found.log_evidence:
             break
