@@ -18,6 +18,7 @@ from choicebo.model.engines.refining import average_slope
 from choicebo.model.engines.whitening import Whitener
 from choicebo.model.evaluate import Likelihood
 from choicebo.model.native import LANES
+from choicebo.model.people import OptionPrior
 
 if TYPE_CHECKING:
     from choicebo.model.posterior import Posterior
@@ -158,12 +159,13 @@ def likeness(posterior: Posterior, seed: int = 0) -> tuple[Array, Array, Array]:
     size = min(int(np.median(sizes)), 5, count)
     sets = np.stack([rng.choice(count, size, replace=False) for _ in range(_SETS)])
     spec, weights = posterior.spec, mixing(people.hyper)
+    prior = OptionPrior(posterior.options, spec.kernel, spec.nugget)
     lower = factors(spec.kernel, spec.nugget, squared_differences(X), people.hyper.log_lengthscale).lower
     codes = np.empty(
         (len(people.names), min(_DRAWS, people.whitened.shape[0] * people.whitened.shape[1]), _SETS), dtype=np.int16
     )
     for number in range(len(people.names)):
-        _, whitened = people.of(number)
+        _, whitened = people.of(number, prior)
         flat = whitened.reshape(-1, *whitened.shape[2:])
         flat = flat[evenly(len(flat), codes.shape[1])][..., :count]
         parts = np.stack([flat[:, d] @ each.T for d, each in enumerate(lower)], axis=2)

@@ -27,7 +27,7 @@ from choicebo.model.evaluate import Likelihood
 from choicebo.model.likelihood import is_number
 from choicebo.model.loo import Loo, khat_limit, leave_one_out, smoothed_weights, summarised
 from choicebo.model.own_parts import OwnParts
-from choicebo.model.people import PeopleDraws, in_order
+from choicebo.model.people import OptionPrior, PeopleDraws, reordered
 from choicebo.notebook_html import facts
 from choicebo.space.points import point_keys
 from choicebo.space.values import as_executor, as_flag, as_generator
@@ -194,7 +194,8 @@ class Posterior:
         """
         if self.people is None:
             return self
-        return self._with_draws(self.people.number(rater), *self.people.asked(self.people.number(rater)))
+        number = self.people.number(rater)
+        return self._with_draws(number, *self.people.asked(number, self._prior), self.people.inducing)
 
     def shared(self) -> Posterior:
         """Return the posterior of what several people share, without anything personal.
@@ -248,10 +249,15 @@ class Posterior:
     def _person(self, number: int) -> Posterior:
         if self.people is None:
             raise ValueError("there are no people")
-        return self._with_draws(number, *self.people.of(number))
+        return self._with_draws(number, *self.people.of(number, self._prior), self.people.rows_of(number))
 
-    def _with_draws(self, number: int, hyper: Hyperparameters, whitened: Array) -> Posterior:
-        """An ordinary posterior of one of the people."""
+    @property
+    def _prior(self) -> OptionPrior:
+        """The options, and how the latent values at them are related beforehand."""
+        return OptionPrior(self.options, self.spec.kernel, self.spec.nugget)
+
+    def _with_draws(self, number: int, hyper: Hyperparameters, whitened: Array, rows: NDArray[np.int64]) -> Posterior:
+        """An ordinary posterior of one of the people, from whitened values at some of the options."""
         if self.people is None:
             raise ValueError("there are no people")
         people, spec = self.people, self.spec
@@ -259,13 +265,14 @@ class Posterior:
         theirs = [k for k, choice in enumerate(self.data.choices) if number >= 0 and choice.rater == name]
         if self.inducing is None:
             with one_blas_thread():
-                whitened = in_order(self.options, people.inducing, spec.kernel, spec.nugget, hyper, whitened)
+                whitened = reordered(self._prior, hyper, whitened, rows, np.arange(len(self.options)))
         return dataclasses.replace(
             self,
             data=self.data.subset(theirs),
             spec=dataclasses.replace(spec, lapse=float(people.lapses[number]) if number >= 0 else spec.lapse),
             hyper=hyper,
             whitened=whitened,
+            inducing=None if self.inducing is None else rows,
             log_likelihood=self.log_likelihood[..., theirs],
             people=None,
             rater=name if number >= 0 else "",
@@ -769,8 +776,19 @@ class Posterior:
         people = self.people
         likelihood = self._plain_likelihood(by_person=True)
         rows = first_rows(likelihood.X, self.options[people.inducing])
-        likelihood = likelihood.represented_by(rows, people.personal)
+        likelihood = likelihood.represented_by(rows, self._own_rows(likelihood))
         return likelihood.lapsing(people.lapses), people.hyper, people.whitened
+
+    def _own_rows(self, likelihood: Likelihood) -> NDArray[np.int64]:
+        """(people, personal): rows of the likelihood's options that stand for what is personal."""
+        if self.people is None or likelihood.people is None:
+            raise ValueError("there are no people")
+        found = np.full(self.people.own.shape, -1)
+        for number, own in enumerate(self.people.own):
+            theirs = np.flatnonzero(likelihood.people.of_row == number)
+            rows = first_rows(likelihood.X[theirs], self.options[own[own >= 0]])
+            found[number, : len(rows)] = theirs[rows]
+        return found
 
     def _plain_likelihood(self, by_person: bool = False) -> Likelihood:
         spec = self.spec
@@ -826,14 +844,16 @@ def of_several(fitted: Posterior, likelihood: Likelihood) -> Posterior:
     rows = np.unique(likelihood.rows)
     options = fitted.data.X[rows]
     inducing = np.searchsorted(rows, likelihood.rows[likelihood.inducing])
-    names, personal = likelihood.people.names, likelihood.people.personal
-    people = PeopleDraws(names, fitted.hyper, fitted.whitened, inducing, personal, likelihood.lapses)
+    names, own = likelihood.people.names, likelihood.people.own
+    own = np.where(own >= 0, np.searchsorted(rows, likelihood.rows[own]), -1)
+    people = PeopleDraws(names, fitted.hyper, fitted.whitened, inducing, own, likelihood.lapses)
     hyper, shared = people.shared()
     if len(inducing) < len(options):
         return dataclasses.replace(
             fitted, options=options, hyper=hyper, whitened=shared, inducing=inducing, people=people
         )
-    shared = in_order(options, inducing, fitted.spec.kernel, fitted.spec.nugget, hyper, shared)
+    prior = OptionPrior(options, fitted.spec.kernel, fitted.spec.nugget)
+    shared = reordered(prior, hyper, shared, inducing, np.arange(len(options)))
     return dataclasses.replace(fitted, options=options, hyper=hyper, whitened=shared, inducing=None, people=people)
 
 
