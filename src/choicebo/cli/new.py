@@ -91,10 +91,10 @@ def new(
     raters: Annotated[
         Raters,
         typer.Option(
-            help="Several people: together, all have one taste; related, each has a taste of their own that has something in "
-            "common with the others'; separate, learn from each alone."
+            help="Several people: related, each has a taste of their own that has something in common with the others'; "
+            "together, all have one taste; separate, learn from each alone."
         ),
-    ] = Raters.together,
+    ] = Raters.related,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of everything random.")] = None,
     json: arguments.Json = False,
 ) -> None:

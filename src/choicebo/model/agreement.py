@@ -31,7 +31,7 @@ _TRANSITIONS = 6
 """At each step."""
 _PACE, _LONGEST = 1.0, 0.3
 """Of the steps of all other hyperparameters."""
-_SURENESS = 0.7
+_SURENESS = 0.4
 """Theorem 1 takes the comparisons within an answer for independent, and the other hyperparameters are the best ones instead of
 all that are possible: so the evidence is surer than it should be. Chosen on simulated panels; ``choicebo reproduce raters``
 counts how often the intervals of other panels hold the true share."""
@@ -74,15 +74,14 @@ def agreement_of(posterior: Posterior) -> Agreement:
             "this model does not tell people apart; it does if choices have raters and ChoiceGP(raters='related') is "
             "fitted to them"
         )
-    lower, upper = share_interval(posterior.spec, *posterior.as_fitted())
-    matrix = likeness(posterior)
-    return Agreement(people.names, people.share, lower, upper, *matrix, people.lapses)
+    share = share_interval(posterior.spec, *posterior.as_fitted())
+    return Agreement(people.names, *share, *likeness(posterior), people.lapses)
 
 
 def share_interval(
     spec: ModelSpec, likelihood: Likelihood, hyper: Hyperparameters, whitened: Array
-) -> tuple[Array, Array]:
-    """The most probable interval of each share of personal taste, (n_e,) both.
+) -> tuple[Array, Array, Array]:
+    """Each share of personal taste, its median, and the ends of its most probable interval, (n_e,) each.
 
     The slope of the log-evidence, which is an average over draws, is followed and summed up to both sides, while the other
     hyperparameters go where they suit the share best (a profile likelihood).
@@ -100,8 +99,8 @@ def share_interval(
             sampler.warm_up(learn_mass=False)
             logs |= walk.along(sampler, d, direction)
         ends.append(_most_probable(hyper.personal[d], logs))
-    lower, upper = (np.array(part) for part in zip(*ends, strict=True))
-    return lower, upper
+    share, lower, upper = (np.array(part) for part in zip(*ends, strict=True))
+    return share, lower, upper
 
 
 class _Walk:
@@ -131,8 +130,8 @@ class _Walk:
         return found
 
 
-def _most_probable(centre: float, logs: dict[float, float]) -> tuple[float, float]:
-    """The shortest interval of shares with 95 % of the probability, all shares being equally probable beforehand."""
+def _most_probable(centre: float, logs: dict[float, float]) -> tuple[float, float, float]:
+    """The median share, and the shortest interval with 95 % of the probability, all being equally probable beforehand."""
     at = np.array(sorted(logs))
     heights = np.array([logs[each] for each in at])
     shares = (np.arange(1000) + 0.5) / 1000
@@ -141,10 +140,11 @@ def _most_probable(centre: float, logs: dict[float, float]) -> tuple[float, floa
     # Beyond the last step the evidence is as it was there, or too small to count.
     density[(odds < at[0]) & (heights[0] < heights.max() - _DROP)] = 0.0
     density[(odds > at[-1]) & (heights[-1] < heights.max() - _DROP)] = 0.0
+    median = float(shares[np.searchsorted(np.cumsum(density), 0.5 * density.sum())])
     order = np.argsort(-density, kind="stable")
     enough = int(np.searchsorted(np.cumsum(density[order]) / density.sum(), _COVERED)) + 1
     inside = np.sort(shares[order[:enough]])
-    return max(0.0, float(inside[0]) - 0.0005), min(1.0, float(inside[-1]) + 0.0005)
+    return median, max(0.0, float(inside[0]) - 0.0005), min(1.0, float(inside[-1]) + 0.0005)
 
 
 def likeness(posterior: Posterior, seed: int = 0) -> tuple[Array, Array, Array]:

@@ -273,7 +273,7 @@ class Situation:
 
     def _for_question(self, posterior: Posterior) -> Posterior:
         """What the next question goes by: an answer to what a person wished for is about their taste, others tell of all."""
-        if self.person is None or self.steering:
+        if self.person is None or self.steering or posterior.people is None:
             return self.of_person(posterior)
         return posterior.asked(self.person)
 
