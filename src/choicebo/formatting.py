@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 _LONGEST = 300
 _LARGEST_WRITTEN = 10**4000
@@ -76,6 +77,44 @@ def value_text(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+class Estimate(float):
+    """A value that was not measured, as the model believes it to be, in its own units.
+
+    >>> about = Estimate(12.0, 10.5, 14.0)
+    >>> about + 1, about.lower
+    (13.0, 10.5)
+    """
+
+    __slots__ = ("lower", "upper")
+    lower: float
+    upper: float
+
+    def __new__(cls, value: float, lower: float, upper: float) -> Estimate:
+        """The value, and the ends of what is 95 % probable."""
+        found = super().__new__(cls, value)
+        found.lower, found.upper = lower, upper
+        return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Estimate, (float(self), self.lower, self.upper)
+
+
+def number_text(value: float | None) -> str:
+    """A measured value, or what the model believes it to be.
+
+    >>> number_text(12.5), number_text(Estimate(12.345, 11.0, 13.0)), number_text(None)
+    ('12.5', 'about 12', '')
+    """
+    if value is None:
+        return ""
+    if not isinstance(value, Estimate):
+        return f"{value:.6g}"
+    # As many digits as its uncertainty leaves.
+    spread = max(value.upper - value.lower, 1e-12 * abs(value), 1e-300)
+    digits = -math.floor(math.log10(spread / 2)) if math.isfinite(spread) else 0
+    return f"about {value_text(float(f'{round(float(value), max(digits, -300)):.6g}'))}"
 
 
 def as_given(value: object) -> str:

@@ -125,9 +125,9 @@ def listed(state: State) -> Measurements:
     )
 
 
-def known_with(known: KnownObjectives, space: Searchable, events: Iterable[Event]) -> KnownObjectives:
-    """The known objectives of a space with what was measured in some events."""
-    found = [event.measured for event in events if event.measured is not None]
+def known_with(known: KnownObjectives, space: Searchable, measured: Iterable[Measured]) -> KnownObjectives:
+    """The known objectives of a space with what was measured."""
+    found = list(measured)
     if not found:
         return known
     values = np.array([[_number(each.values.get(name)) for name in known.names] for each in found])

@@ -19,6 +19,7 @@ from choicebo.acquisition.propose import DRAWS, Proposal, propose
 from choicebo.acquisition.space_filling import random_options, spread_options
 from choicebo.choices import Choice, ChoiceData
 from choicebo.history import Event, Look, Question, Steering
+from choicebo.history.events import Measured
 from choicebo.history.measuring import known_with
 from choicebo.model.dimension import FIRST_DIM
 from choicebo.model.engines.base import ProgressCallback
@@ -89,9 +90,13 @@ class Situation:
         return hashlib.sha256(text.encode()).hexdigest()
 
     @cached_property
+    def _measurements(self) -> list[Measured]:
+        return [event.measured for event in self.events if event.measured is not None]
+
+    @cached_property
     def measured(self) -> str:
         """Tells apart what was measured; empty where nothing was."""
-        found = [[event.measured.option, event.measured.values] for event in self.events if event.measured is not None]
+        found = self._measurements
         text = json.dumps(found, sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest() if found else ""
 
@@ -99,7 +104,7 @@ class Situation:
     def known(self) -> KnownObjectives | None:
         """The known objectives of the space, with what was measured."""
         known = known_of(self.space)
-        return None if known is None else known_with(known, self.space, self.events)
+        return None if known is None else known_with(known, self.space, self._measurements)
 
     def fingerprint(self, answers: int) -> str:
         """Tells apart what a model of the first so many answers learns from; what was measured is known to all of them."""

@@ -1769,7 +1769,7 @@ class Study:
 
     def export_csv(
         self,
-        table: Literal["options", "answers", "pareto", "probabilities", "agreement", "consensus"],
+        table: Literal["options", "answers", "pareto", "probabilities", "measurements", "agreement", "consensus"],
         path: str | Path | None = None,
         *,
         rater: str | None = None,
@@ -1777,8 +1777,9 @@ class Study:
         """Write a table as CSV.
 
         Args:
-            table: ``options`` shown, ``answers``, the ``pareto`` set, or the ``probabilities`` of all options to be in it; where
-                tastes are related, ``agreement``, how alike any two people are, and ``consensus``, the options for all and each.
+            table: ``options`` shown, ``answers``, the ``pareto`` set, the ``probabilities`` of all options to be in it, or
+                ``measurements``; where tastes are related, ``agreement``, how alike any two people are, and ``consensus``, the
+                options for all and each.
             path: A file to write as well.
             rater: Whose answers the model learns from; None: everybody's.
 
