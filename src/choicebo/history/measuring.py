@@ -91,6 +91,19 @@ def read_measured(space: Searchable, option: Any, values: Mapping[str, Any]) -> 
     return Measured(offerable(space, option), {_named(space, name): _value(name, values[name]) for name in values})
 
 
+def written_number(name: str, text: str) -> float | None:
+    """The value that a person wrote, with a point or a comma; None if it is empty, which withdraws it.
+
+    >>> written_number("cost", "12,5"), written_number("cost", " ")
+    (12.5, None)
+    """
+    written = text.strip().replace(",", ".")
+    try:
+        return _value(name, float(written)) if written else None
+    except ValueError:
+        raise InvalidInputError(f"{name} is {as_given(text)}: give a finite number, such as 12.5.") from None
+
+
 def gathered(values: Mapping[str, Any] | None, named: Mapping[str, Any]) -> dict[str, Any]:
     """What was given as a dict and as keyword arguments, together."""
     if values is not None and not isinstance(values, Mapping):

@@ -89,10 +89,14 @@ def column_roles(catalogue: Catalogue) -> dict[str, str]:
         catalogue.image: "the picture",
     }
     features = {column.parameter for column in catalogue.columns}
+    measured = {objective.name for objective in catalogue.objectives if objective.measured}
     found = {}
     for name in (*catalogue.names, *(name for name in catalogue.dropped if name not in catalogue.names)):
         if name in special:
             found[name] = special[name]
+        elif name in measured:
+            there = sum(row.get(name) is not None for row in catalogue.rows)
+            found[name] = f"an objective, measured for {there:,} of {len(catalogue):,} rows"
         elif name in features:
             found[name] = _described([row[name] for row in catalogue.rows])
         else:
