@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 
 _LONGEST = 300
 _LARGEST_WRITTEN = 10**4000
@@ -54,16 +54,42 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def explained_by(hidden: int, known: Sequence[str] = ()) -> str:
-    """What a model explains answers by.
+def explained_by(hidden: int, known: Sequence[str] = (), measured: Sequence[str] = ()) -> str:
+    """What a model explains answers by: so many hidden objectives, and known and measured ones by name.
 
     >>> explained_by(2), explained_by(1, ["price"]), explained_by(0, ["price", "mass"])
     ('2 hidden objectives', 'price, which is known, and 1 hidden objective', 'price and mass, which are known, alone')
+    >>> explained_by(1, ["price"], ["mass"])
+    'price, which is known, mass, which is measured, and 1 hidden objective'
     """
-    if not known:
+    parts = [
+        f"{listed(names)}, which {'is' if len(names) == 1 else 'are'} {kind},"
+        for names, kind in ((known, "known"), (measured, "measured"))
+        if names
+    ]
+    if not parts:
         return counted(hidden, "hidden objective")
-    given = f"{listed(known)}, which {'is' if len(known) == 1 else 'are'} known,"
+    given = " ".join(parts)
     return f"{given} and {counted(hidden, 'hidden objective')}" if hidden else f"{given} alone"
+
+
+class _Named(Protocol):
+    """An objective that is known or measured."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        ...
+
+    @property
+    def measured(self) -> bool:
+        """Whether it is measured."""
+        ...
+
+
+def known_names(objectives: Sequence[_Named]) -> tuple[list[str], list[str]]:
+    """The names of the objectives that are computed, and of those that are measured, as :func:`explained_by` takes them."""
+    return [each.name for each in objectives if not each.measured], [each.name for each in objectives if each.measured]
 
 
 def value_text(value: object) -> str:

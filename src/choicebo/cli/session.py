@@ -16,7 +16,7 @@ from choicebo.cli.marking import LINES, MARKED, Marking
 from choicebo.cli.option_table import KEYS, OptionTable
 from choicebo.cli.waiting import waiting
 from choicebo.errors import ChoiceboError, InvalidInputError
-from choicebo.formatting import counted, explained_by, value_text
+from choicebo.formatting import counted, explained_by, known_names, value_text
 from choicebo.history.steering import written_option, written_value
 from choicebo.optimizer.patience import PATIENCE
 from choicebo.presentation import output
@@ -139,8 +139,8 @@ class Turn(ABC):
         told = f"{question.reason} So far there {'is' if answers == 1 else 'are'} {counted(answers, 'answer')}"
         if question.latent_dim is None:
             return f"{told}."
-        known = [objective.name for objective in self.study.space.objectives]
-        return f"{told}, explained by {explained_by(question.latent_dim, known)}."
+        known = known_names(self.study.space.objectives)
+        return f"{told}, explained by {explained_by(question.latent_dim, *known)}."
 
     def command(self, word: str, question: Question) -> tuple[Act | None, str] | None:
         """What a key or word asks for: a decision, if it is one, and a hint; None if it is no command."""

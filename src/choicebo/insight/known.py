@@ -103,8 +103,7 @@ def known_bands(posterior: Posterior, known: KnownObjectives, X: Array) -> Array
         known: The known objectives of its space.
         X: The options, (n, d).
     """
-    learned_from = None if posterior.spec.known is None else posterior.spec.known.function
-    values = (learned_from if isinstance(learned_from, KnownObjectives) else known).values(X)
+    values = _learned_from(posterior, known).values(X)
     found = np.stack([values] * 3)
     if np.isfinite(values).all():
         return found
@@ -119,15 +118,22 @@ def _estimates(posterior: Posterior, known: KnownObjectives, X: Array) -> Array 
     if standardised is None:
         return None
     latent = posterior.latent(X)
-    units = np.where(_numbers(posterior) < _FEWEST, np.nan, known.signs)
+    units = np.where(_numbers(posterior, _learned_from(posterior, known)) < _FEWEST, np.nan, known.signs)
     parts = np.stack([latent.mean, latent.lower, latent.upper])[..., posterior.latent_dim :]
     return np.asarray((standardised.centre + standardised.width / posterior.known_scales * parts) * units)
 
 
-def _numbers(posterior: Posterior) -> NDArray[np.int64]:
-    """(k,): of how many options the model knew the value of each known objective."""
-    assert posterior.spec.known is not None
-    return np.asarray(np.isfinite(posterior.spec.known.function(posterior.data.X)).sum(0))
+def _numbers(posterior: Posterior, known: KnownObjectives) -> Array:
+    """(k,): how many numbers of each known objective the model learned from; infinitely many where it is computed."""
+    values = known.values(posterior.data.X)
+    return np.where(known.measured, np.isfinite(values).sum(0), np.inf)
+
+
+def _learned_from(posterior: Posterior, known: KnownObjectives) -> KnownObjectives:
+    """The known objectives with what was measured when the model was fitted."""
+    function = None if posterior.spec.known is None else posterior.spec.known.function
+    function = getattr(getattr(function, "known", None), "function", function)  # completed, for several people
+    return function if isinstance(function, KnownObjectives) else known
 
 
 def known_objectives(posterior: Posterior, space: Searchable) -> tuple[KnownObjective, ...]:
@@ -141,7 +147,7 @@ def known_objectives(posterior: Posterior, space: Searchable) -> tuple[KnownObje
     known, standardised = known_of(space), posterior.spec.known
     if known is None or standardised is None:
         return ()
-    numbers = _numbers(posterior) if any(known.measured) else None
+    numbers = _numbers(posterior, _learned_from(posterior, known))
     return tuple(
         KnownObjective(
             objective.name,
@@ -149,7 +155,7 @@ def known_objectives(posterior: Posterior, space: Searchable) -> tuple[KnownObje
             scale=float(scale),
             noticed=float(width / scale),
             measured=objective.measured,
-            numbers=None if numbers is None or not objective.measured else int(numbers[at]),
+            numbers=int(numbers[at]) if objective.measured else None,
         )
         for at, (objective, scale, width) in enumerate(
             zip(known.objectives, posterior.known_scales, standardised.width, strict=True)

@@ -31,7 +31,7 @@ from choicebo.model.measured import AMPLITUDE, Completed, measured_rows
 from choicebo.model.own_parts import OwnParts
 from choicebo.model.people import PeopleDraws, in_order
 from choicebo.notebook_html import facts
-from choicebo.space.points import point_keys
+from choicebo.space.points import point_keys, rows_in
 from choicebo.space.values import as_executor, as_flag, as_generator
 
 if TYPE_CHECKING:
@@ -272,6 +272,14 @@ class Posterior:
         if known is not None and isinstance(known.function, Completed):
             known = known.function.known
         return () if known is None else known.measured or (False,) * known.count
+
+    @functools.cached_property
+    def answered(self) -> Array:
+        """(m, d): those of the ``options`` that appear in a choice; the others were measured and never shown."""
+        if not any(self.measured):
+            return self.options
+        shown = np.unique([row for choice in self.data.choices for row in choice.shown])
+        return self.options[rows_in(self.data.X[shown], self.options) >= 0]
 
     @property
     def known_scales(self) -> Array:

@@ -530,10 +530,10 @@ class ChoiceOptimizer:
         posterior = self.posterior(progress=progress)
         if posterior is None:
             return ParetoOptions()
-        probability = posterior.pareto_probability(posterior.options)
+        probability = posterior.pareto_probability(posterior.answered)
         order = np.argsort(-probability, kind="stable")
         best = [row for row in order if probability[row] >= min(threshold, probability.max())]
-        options = self.space.decode(posterior.options[best])
+        options = self.space.decode(posterior.answered[best])
         return ParetoOptions(ParetoOption(o, float(p)) for o, p in zip(options, probability[best], strict=True))
 
     def predict(self, options: Sequence[Any], *, progress: ProgressCallback | None = None) -> list[ParetoOption]:

@@ -393,8 +393,8 @@ class Situation:
     def _known_best(self, posterior: Posterior | None) -> Array:
         """Options that were answered about, the best first: by the model, or those that were kept."""
         if posterior is not None:
-            probability = posterior.pareto_probability(posterior.options)
-            return posterior.options[np.argsort(-probability, kind="stable")]
+            probability = posterior.pareto_probability(posterior.answered)
+            return posterior.answered[np.argsort(-probability, kind="stable")]
         answers = [(self.points(shown), kept) for shown, kept in self.choices]
         kept = kept_points(answers, self.seen[:0])
         # A newcomer meets what has stood the most comparisons; others are shown what has stood the fewest.
@@ -422,6 +422,7 @@ class Situation:
                     "seed": self._seed,
                     "found_by": self.found_by([acquisition.name for acquisition in acquisitions]),
                     "least_difference": settings.least_difference,
+                    "shown": posterior.answered if any(posterior.measured) else None,
                     **changes,
                 },
             )

@@ -60,7 +60,7 @@ def pareto_map(
         1
     """
     require_posterior(posterior)
-    X = posterior.options
+    X = posterior.answered
     titles = [
         literal(names[d]) if d < len(names) and names[d] else f"hidden objective {d + 1}"
         for d in range(posterior.latent_dim)
@@ -132,7 +132,7 @@ def parallel_options(posterior: Posterior, space: Searchable, threshold: float =
         raise InvalidInputError(
             f"the space has {space.dim} inputs, the posterior {posterior.data.dim}; give its own space"
         )
-    options = space.decode(posterior.options)
+    options = space.decode(posterior.answered)
     units = {each.name: getattr(each, "unit", "") for each in getattr(space, "parameters", ())}
     known = known_of(space)
     drawn, bands = _drawn(posterior, known) if known is not None else ([], np.empty((3, len(options), 0)))
@@ -140,7 +140,7 @@ def parallel_options(posterior: Posterior, space: Searchable, threshold: float =
         if objective.formula or objective.measured:
             units[objective.name] = "measured" if objective.measured else "known"
             options = [{**option, objective.name: float(bands[0, row, at])} for row, option in enumerate(options)]
-    probability = posterior.pareto_probability(posterior.options)
+    probability = posterior.pareto_probability(posterior.answered)
     best = _best(probability, threshold)
     named = list(dict.fromkeys([*space.names, *(objective.name for objective in drawn)]))
     names = [name for name in named if len({str(option.get(name)) for option in options}) > 1]
@@ -173,7 +173,7 @@ def _drawn(posterior: Posterior, known: KnownObjectives) -> tuple[list[Objective
 
     One that was measured too seldom to have an estimate everywhere cannot.
     """
-    bands = known_bands(posterior, known, posterior.options)
+    bands = known_bands(posterior, known, posterior.answered)
     whole = np.atleast_1d(np.isfinite(bands).all((0, 1)))
     return [objective for objective, is_whole in zip(known.objectives, whole, strict=True) if is_whole], bands[
         ..., whole

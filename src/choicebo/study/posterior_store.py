@@ -27,6 +27,7 @@ from choicebo.study.storage import Storage
 from choicebo.study.tables import CacheRow
 
 if TYPE_CHECKING:
+    from choicebo.model.known import Known
     from choicebo.model.posterior import Posterior
     from choicebo.space import KnownObjectives
 
@@ -34,6 +35,7 @@ _KIND = "posterior"
 _MOST = 12
 _ARRAYS = ("options", "whitened", "log_likelihood")
 _OF_PEOPLE = ("whitened", "inducing", "lapses")
+_OF_KNOWN = ("centre", "width", "measured", "points", "values")
 # What the model depends on besides the answers; the rest of the settings says how to ask.
 _MODEL_SETTINGS = ("latent_dim", "kernel", "engine", "lapse", "correlated", "seed", "baseline")
 
@@ -99,6 +101,8 @@ class PosteriorStore:
 
 def to_bytes(posterior: Posterior) -> bytes:
     """A fitted model as bytes."""
+    from choicebo.model.measured import Completed
+
     diagnostics = dataclasses.asdict(posterior.diagnostics)
     trace = np.asarray(diagnostics.pop("evidence_trace"))
     known = posterior.spec.known
@@ -125,7 +129,11 @@ def to_bytes(posterior: Posterior) -> bytes:
         arrays |= {f"people_{name}": np.asarray(getattr(posterior.people, name)) for name in _OF_PEOPLE}
         hyper |= {f"people_hyper_{name}": value for name, value in posterior.people.hyper._asdict().items()}
     if known is not None:
-        arrays |= {"known_centre": known.centre, "known_width": known.width}
+        completed = known.function if isinstance(known.function, Completed) else None
+        told = known if completed is None else completed.known
+        arrays |= {f"known_{name}": np.asarray(getattr(told, name)) for name in _OF_KNOWN}
+        if completed is not None:
+            arrays["known_completed"] = completed.hyper
     buffer = io.BytesIO()
     everything: dict[str, Any] = {"text": np.array(text), "evidence_trace": trace, **arrays, **hyper}
     np.savez(buffer, **everything)
@@ -138,7 +146,6 @@ def from_bytes(content: bytes, known: KnownObjectives | None = None) -> Posterio
     from choicebo.model.covariance import Hyperparameters, HyperPrior
     from choicebo.model.diagnostics import Diagnostics
     from choicebo.model.engines.base import Limits, ModelSpec
-    from choicebo.model.known import Known
     from choicebo.model.own_parts import OwnParts
     from choicebo.model.people import PeopleDraws
     from choicebo.model.posterior import Posterior
@@ -147,7 +154,7 @@ def from_bytes(content: bytes, known: KnownObjectives | None = None) -> Posterio
     with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
         record = json.loads(str(arrays["text"]))
         told = record["diagnostics"]
-        fixed = None if known is None else Known(known, arrays["known_centre"], arrays["known_width"])
+        fixed = None if known is None else _known(known, arrays, record["spec"])
         found = Posterior(
             data=ChoiceData.from_json(record["data"]),
             spec=ModelSpec(**{**record["spec"], "prior": HyperPrior(*record["spec"]["prior"])}, known=fixed),
@@ -174,6 +181,28 @@ def from_bytes(content: bytes, known: KnownObjectives | None = None) -> Posterio
             found = dataclasses.replace(found, people=people)
     _check_shapes(found, 0 if known is None else len(known))
     return found
+
+
+def _known(known: KnownObjectives, arrays: Mapping[str, Any], spec: Mapping[str, Any]) -> Known:
+    """The known objectives of a model, with what was measured when it was fitted."""
+    from choicebo.model.known import Known
+    from choicebo.model.measured import Completed
+
+    centre, width, flags, points, values = (arrays[f"known_{name}"] for name in _OF_KNOWN)
+    measured, dim = tuple(map(bool, flags)), arrays["options"].shape[1]
+    if measured not in ((), known.measured) or points.shape != (len(values), dim if measured else 0):
+        raise ValueError("the measurements are damaged")
+    if not measured:
+        return Known(known, centre, width)
+    entered = np.full((len(points), len(known)), np.nan)
+    entered[:, list(measured)] = values * known.signs[list(measured)]
+    found = Known(known.with_measurements(points, entered), centre, width, measured, points, values)
+    if "known_completed" not in arrays:
+        return found
+    hyper = arrays["known_completed"]
+    if hyper.shape != (values.shape[1], dim + 2) or not np.isfinite(hyper).all():
+        raise ValueError("the measurements are damaged")
+    return Known(Completed(found, spec["kernel"], spec["nugget"], hyper), centre, width)
 
 
 def _check_sizes(content: bytes) -> None:
@@ -220,18 +249,23 @@ def _check_people(found: Posterior, options: int) -> None:
 
 def _check_shapes(found: Posterior, known: int) -> None:
     """Refuse arrays that do not belong together, and numbers that are none."""
-    latent_dim, inputs = found.spec.latent_dim, found.data.dim
+    from choicebo.model.measured import measured_rows
+
+    latent_dim, inputs, measured = found.spec.latent_dim, found.data.dim, found.spec.measured_count
     chains, draws = found.whitened.shape[:2]
     options = np.unique([row for choice in found.data.choices for row in choice.shown])
+    rows = measured_rows(found.spec.known, found.data.X)
+    options = options if rows is None else np.union1d(options, rows)
     size = len(options) if found.inducing is None else len(found.inducing)
     expected = {
         "options": (found.options, (len(options), inputs)),
-        "whitened": (found.whitened, (chains, draws, latent_dim, size)),
+        "whitened": (found.whitened, (chains, draws, latent_dim + measured, size)),
         "log_likelihood": (found.log_likelihood, (chains, draws, found.data.n_choices)),
         "log_lengthscale": (found.hyper.log_lengthscale, (latent_dim, inputs)),
         "log_scale": (found.hyper.log_scale, (latent_dim,)),
         "coupling": (found.hyper.coupling, (latent_dim, latent_dim)),
         "known": (found.hyper.known, (known,)),
+        "measured": (found.hyper.measured, (measured, inputs + 2) if measured else (0, 0)),
     }
     if found.spec.known is not None:
         expected |= {name: (getattr(found.spec.known, name), (known,)) for name in ("centre", "width")}
@@ -240,19 +274,19 @@ def _check_shapes(found: Posterior, known: int) -> None:
     if found.people is not None:
         _check_people(found, len(options))
     if found.own is not None:
-        orders = (len(found.own.mean), latent_dim, len(options))
+        orders = (len(found.own.mean), latent_dim + measured, len(options))
         expected |= {"own mean": (found.own.mean, orders), "own spread": (found.own.spread, orders)}
         _check_rows(found.own.order, (chains * draws,), orders[0])
     for name, (array, shape) in expected.items():
-        lacking = not array.size and name != "known" and latent_dim > 0
+        lacking = not array.size and name not in ("known", "measured") and latent_dim > 0
         if array.shape != shape or array.dtype.kind != "f" or lacking or not np.isfinite(array).all():
             raise ValueError(f"{name} is damaged")
     if not np.array_equal(found.options, found.data.X[options]):
         raise ValueError("the options are others")
     told = dataclasses.asdict(found.diagnostics)
     counted = [told.pop("draws"), told.pop("divergences")]
-    measured = [told[name] for name in ("r_hat", "effective_sample_size", "acceptance", "log_evidence", "seconds")]
-    if not all(isinstance(n, int) for n in counted) or not all(isinstance(n, numbers.Real) for n in measured):
+    figures = [told[name] for name in ("r_hat", "effective_sample_size", "acceptance", "log_evidence", "seconds")]
+    if not all(isinstance(n, int) for n in counted) or not all(isinstance(n, numbers.Real) for n in figures):
         raise ValueError("the diagnostics are damaged")
     if not isinstance(told["engine"], str) or found.likelihood != "choice":
         raise ValueError("the settings are damaged")

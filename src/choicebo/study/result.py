@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from choicebo.formatting import counted, explained_by
+from choicebo.formatting import counted, explained_by, known_names
 from choicebo.history.events import option_key
 from choicebo.space import Option
 from choicebo.study.measured import Values, measured_of
@@ -90,7 +90,7 @@ class StudyResult:
     @property
     def explanation(self) -> str:
         """What the model explains the answers by; empty without a model."""
-        return "" if self.latent_dim is None else explained_by(self.latent_dim, [each.name for each in self.known])
+        return "" if self.latent_dim is None else explained_by(self.latent_dim, *known_names(self.known))
 
     @property
     def best(self) -> tuple[Point, ...]:
@@ -217,7 +217,7 @@ def _answers_in(study: Study, rater: str | None, choices: int) -> int:
 def _points(study: Study, rater: str | None, posterior: Posterior, numbered: Numbering) -> tuple[Point, ...]:
     import numpy as np
 
-    X = posterior.options
+    X = posterior.answered
     probability = posterior.pareto_probability(X)
     latent = numbered.latent(X)
     mean = latent.mean(0)

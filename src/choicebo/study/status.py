@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from choicebo.formatting import explained_by
+from choicebo.formatting import explained_by, known_names
 from choicebo.frames import to_frame
 from choicebo.history import Answer, Question
 from choicebo.space import Option
@@ -150,7 +150,7 @@ def describe(study: Study, rater: str | None, fitted: ChoiceOptimizer | None) ->
         latent_dim_history=fitted.latent_dim_history,
         objectives=tuple(each.sentence for each in _objectives(study, posterior)),
         known=tuple(each.sentence for each in known),
-        explanation=explained_by(posterior.latent_dim, [each.name for each in known]),
+        explanation=explained_by(posterior.latent_dim, *known_names(known)),
         diagnostics=posterior.diagnostics.problems,
         trust=posterior.diagnostics.sentence,
         pareto_set=tuple(best),
