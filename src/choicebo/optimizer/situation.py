@@ -91,7 +91,13 @@ class Situation:
 
     @cached_property
     def _measurements(self) -> list[Measured]:
-        return [event.measured for event in self.events if event.measured is not None]
+        """What was measured of each option, in an order that does not depend on when it was entered."""
+        found: dict[str, tuple[Option, dict[str, float | None]]] = {}
+        for event in self.events:
+            if event.measured is not None:
+                option, values = event.measured
+                found.setdefault(_key(option), (option, {}))[1].update(values)
+        return [Measured(*found[key]) for key in sorted(found)]
 
     @cached_property
     def measured(self) -> str:
@@ -422,7 +428,7 @@ class Situation:
                     "seed": self._seed,
                     "found_by": self.found_by([acquisition.name for acquisition in acquisitions]),
                     "least_difference": settings.least_difference,
-                    "shown": posterior.answered if any(posterior.measured) else None,
+                    "shown": posterior.answered if self.known is not None and any(self.known.measured) else None,
                     **changes,
                 },
             )
