@@ -31,6 +31,7 @@ _STUDY: dict[str, Any] = {
         "parameters": [{"kind": "integer", "name": "minutes", "low": 5, "high": 40, "log": False, "unit": "min"}],
         "constraints": ["minutes <= 35"],
         "fixed": {},
+        "objectives": ["minimise cost = measured"],
     },
     "settings": {"query_size": 3},
 }
