@@ -36,7 +36,8 @@ class Hyperparameters(NamedTuple):
     in units of the noise."""
     measured: Array = np.zeros((0, 0))
     """(q, d + 2): of each measured objective the logarithms of the length-scales, of the amplitude (in standard deviations of its
-    numbers), and of the noise of its numbers (in units of the amplitude); see :mod:`~choicebo.model.measured`."""
+    numbers), and of the noise of its numbers (in units of the amplitude), which the choices do not change; see
+    :mod:`~choicebo.model.measured`."""
 
 
 def mixing(hyper: Hyperparameters) -> Array:
@@ -131,11 +132,14 @@ class HyperPrior(NamedTuple):
         )
 
     def _measured(self, hyper: Hyperparameters) -> tuple[Array, Array]:
-        """Hyperparameters of measured objectives in units of their prior's spreads, (q, d + 2), and the spreads."""
+        """Hyperparameters of measured objectives in units of their prior's spreads, (q, d + 2), and the spreads.
+
+        The noise is not among them: the numbers alone say how large it is, before the choices are looked at.
+        """
         if len(hyper.measured) == 0:
             return hyper.measured, np.ones_like(hyper.measured)
         dim = hyper.measured.shape[1] - 2
-        spread = np.array([*[self.lengthscale_spread] * dim, self.amplitude_spread, self.measurement_noise_spread])
+        spread = np.array([*[self.lengthscale_spread] * dim, self.amplitude_spread, np.inf])
         return (hyper.measured - self.centre(dim, 0, measured=1).measured) / spread, spread
 
     def _standardised(self, hyper: Hyperparameters) -> tuple[Array, Array, Array, Array]:

@@ -25,7 +25,7 @@ from choicebo.model.engines.base import ModelSpec
 from choicebo.model.evaluate import Likelihood, People
 from choicebo.model.features import FeatureFactors
 from choicebo.model.known import Known
-from choicebo.model.measured import AMPLITUDE, MeasuredPrior, Numbers, learned_from_numbers, numbers_of
+from choicebo.model.measured import AMPLITUDE, NOISE, MeasuredPrior, Numbers, learned_from_numbers, numbers_of
 from choicebo.model.native import LANES
 
 Array = NDArray[np.float64]
@@ -211,6 +211,9 @@ class Whitened:
         # A larger scale, or amplitude, is damped more.
         undone = (self._damped[hidden:] - 1.0) * by_scale
         by_measured[:, AMPLITUDE] += undone
+        by_measured[:, NOISE] = (
+            0.0  # choices that contradict a number are no reason to believe that it was measured badly
+        )
         found.known[self._places.of_measured] = by_scale + undone
         return found._replace(measured=by_measured)
 
