@@ -38,7 +38,7 @@ Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
 AMPLITUDE, NOISE = -2, -1
-"""Columns of ``Hyperparameters.measured``; those before them are length-scales."""
+"""Columns of ``Hyperparameters.measured``; those before them are length-scales. The first is about the amplitude less one."""
 _MUCH_NOISE = 0.7
 _ENOUGH = 100
 """Numbers that say how smooth an objective is, and how well it was measured; more would only take longer."""
@@ -120,7 +120,7 @@ class MeasuredPrior:
     ) -> None:
         """``squared`` are the squared differences of the base options, ``hyper: (q, d + 2)`` is ``Hyperparameters.measured``."""
         self._kernel, self._nugget, self._squared = kernel_named(kernel), nugget, squared
-        self._log_lengthscale = hyper[:, :AMPLITUDE]
+        self._log_lengthscale, self._amplitudes = hyper[:, :AMPLITUDE], amplitudes(hyper)
         if X is not None and inducing is not None:
             self._features = FeatureFactors(kernel, nugget, X, inducing, squared, self._log_lengthscale)
             self._base: Factors = self._features.of_inducing
@@ -129,8 +129,8 @@ class MeasuredPrior:
         K = (1.0 - nugget) * self._kernel.value(self._base.r)
         K[:, np.arange(K.shape[1]), np.arange(K.shape[1])] += nugget + JITTER
         self._given = [
-            Conditioned(each, seen, float(own[AMPLITUDE]), float(own[NOISE]))
-            for each, seen, own in zip(K, numbers, hyper, strict=True)
+            Conditioned(each, seen, float(np.log(amplitude)), float(own[NOISE]))
+            for each, seen, own, amplitude in zip(K, numbers, hyper, self._amplitudes, strict=True)
         ]
         self._featured = inducing is not None
         self.log_evidence = sum(each.log_evidence for each in self._given)
@@ -190,8 +190,9 @@ class MeasuredPrior:
         found = [_solved(t, (v[:, q] - s).T).T for q, (t, s) in enumerate(zip(self._turned, self._shift, strict=True))]
         return np.stack(found, axis=1)
 
-    def gradient(self, own: Array, by_offset: Array) -> tuple[Array, Array]:
-        """Derivatives by the hyperparameters (q, d + 2), and by the logarithms of factors (q,) that multiply the parts.
+    def gradient(self, own: Array, by_offset: Array, damped: Array | float = 1.0) -> tuple[Array, Array]:
+        """Derivatives by the hyperparameters (q, d + 2), and by the logarithms of scales (q,) that multiply the parts, as do the
+        amplitudes; where a larger scale is damped more, both count for less.
 
         Of what has the derivative ``by_offset: (q, m)`` by the offsets, and by the factors ``own: (q, m, r)``; where every option
         is a base option, ``own`` is that derivative multiplied by the transposed factors. The density of the numbers is included.
@@ -209,7 +210,8 @@ class MeasuredPrior:
             by_K, result[q, AMPLITUDE], result[q, NOISE] = given.gradient(inner, by_mean)
             by_lengthscale -= np.exp(-2.0 * self._log_lengthscale[q]) * (self._squared @ (by_K * slopes[q]).reshape(-1))
             result[q, :AMPLITUDE] = by_lengthscale
-        result[:, AMPLITUDE] += by_scale
+        by_scale = by_scale * damped
+        result[:, AMPLITUDE] = (1.0 - 1.0 / self._amplitudes) * (result[:, AMPLITUDE] + by_scale)
         return result, by_scale
 
     def _of_features(self, q: int, own: Array, by_offset: Array) -> tuple[Array, Array, Array]:
@@ -227,6 +229,14 @@ class MeasuredPrior:
             self._kernel, self._nugget, self._squared, self._log_lengthscale[ours], base, of_base[None]
         )[0]
         return inner, _solved(lower, by_shift, trans="T"), through
+
+
+def amplitudes(hyper: Array) -> Array:
+    """(q,): standard deviations of measured objectives, in units of that of their numbers, from ``hyper: (q, d + 2)``.
+
+    Never less than one: what was measured varies at least as much as its numbers do. A few numbers may be alike by chance.
+    """
+    return np.asarray(1.0 + np.exp(hyper[:, AMPLITUDE]))
 
 
 def numbers_of(known: Known | None, X: Array) -> tuple[Numbers, ...]:
@@ -259,7 +269,7 @@ def learned_from_numbers(
             continue
         if len(seen.rows) > _ENOUGH:
             spread = np.linspace(0, len(seen.rows), _ENOUGH, endpoint=False).astype(np.int64)
-            seen = Numbers(*(part[spread] for part in seen))
+            seen = Numbers(seen.rows[spread], seen.z[spread])
         some = squared.reshape(dim, m, m)[np.ix_(np.arange(dim), seen.rows, seen.rows)].reshape(dim, -1)
         there = (Numbers(np.arange(len(seen.rows)), seen.z),)
         nothing = np.zeros((1, len(seen.rows), len(seen.rows))), np.zeros((1, len(seen.rows)))
