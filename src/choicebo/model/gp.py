@@ -207,7 +207,7 @@ class ChoiceGP:
             start = start._replace(coupling=np.zeros_like(start.coupling))
         rows = np.unique([row for choice in data.choices for row in choice.shown])
         known = None if self.known is None else Known.of(self.known, data.X[rows], data.X)
-        of_people = self.raters == "related" and is_of_people(data.choices)
+        of_people = self.raters == "related" and spec.latent_dim > 0 and is_of_people(data.choices)
         if of_people and known is not None and any(known.measured):
             # People are told apart by their choices; a measured objective is everybody's, and what its numbers say of it stays.
             stands_in = filled(known, spec.prior, spec.kernel, spec.nugget)
@@ -221,7 +221,6 @@ class ChoiceGP:
             )
         check_likelihood_settings(data.choices, objectives, 1.0, self.likelihood, self.lapse)
         compiling.prepare(lambda message: report(message, 0.0))
-        of_people = of_people and spec.latent_dim > 0
         if start is not None:
             start = with_people(start) if of_people else without_people(start)
         with one_blas_thread():

@@ -241,7 +241,7 @@ def amplitudes(hyper: Array) -> Array:
 
 def numbers_of(known: Known | None, X: Array) -> tuple[Numbers, ...]:
     """The numbers of each measured objective at the options ``X: (m, d)``; none where fewer than two are known."""
-    if known is None:
+    if known is None or len(known.of_measured) == 0:
         return ()
     rows, found, places = rows_in(X, known.points), [], known.of_measured
     for values, centre, width in zip(known.values.T, known.centre[places], known.width[places], strict=True):
