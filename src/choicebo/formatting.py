@@ -137,8 +137,8 @@ def number_text(value: float | None) -> str:
         return ""
     if not isinstance(value, Estimate):
         return f"{value:.6g}"
-    # As many digits as its uncertainty leaves.
-    spread = max(value.upper - value.lower, 1e-12 * abs(value), 1e-300)
+    # As many digits as its uncertainty leaves, and three at most.
+    spread = max(value.upper - value.lower, 0.01 * abs(value), 1e-300)
     digits = -math.floor(math.log10(spread / 2)) if math.isfinite(spread) else 0
     return f"about {value_text(float(f'{round(float(value), max(digits, -300)):.6g}'))}"
 

@@ -35,8 +35,9 @@ class Hyperparameters(NamedTuple):
     """(k,): logarithms of the scales of known objectives, measured ones included: how much a standard deviation of each counts,
     in units of the noise."""
     measured: Array = np.zeros((0, 0))
-    """(q, d + 2): of each measured objective the logarithms of the length-scales, of the amplitude (in standard deviations of its
-    numbers), and of the noise of its numbers (in units of the amplitude); see :mod:`~choicebo.model.measured`."""
+    """(q, d + 2): of each measured objective the logarithms of the length-scales, of what the amplitude (in standard deviations
+    of its numbers) exceeds one by, and of the noise of its numbers (in units of the amplitude), which the choices do not
+    change; see :mod:`~choicebo.model.measured`."""
 
 
 def mixing(hyper: Hyperparameters) -> Array:
@@ -85,8 +86,9 @@ class HyperPrior(NamedTuple):
     """Of the scale of a known objective."""
     known_spread: float = 1.5
     """Wide: what is known may decide every answer, or hardly any."""
-    amplitude_spread: float = 0.5
-    """Of the standard deviation of a measured objective, around that of its numbers: these may be alike by chance."""
+    amplitude_excess: float = 0.3
+    """By so much a measured objective varies more than its numbers, which may be alike by chance; in standard deviations."""
+    amplitude_spread: float = 1.0
     measurement_noise: float = 0.05
     """Of the numbers of a measured objective, as a share of its standard deviation: an invoice is hardly wrong, ..."""
     measurement_noise_spread: float = 1.0
@@ -102,7 +104,10 @@ class HyperPrior(NamedTuple):
             np.zeros((n_e, n_e)),
             np.zeros(n_e if people else 0),
             np.full(known, math.log(self.known_median)),
-            np.tile([*[log_lengthscale] * dim, 0.0, math.log(self.measurement_noise)], (measured, 1))
+            np.tile(
+                [*[log_lengthscale] * dim, math.log(self.amplitude_excess), math.log(self.measurement_noise)],
+                (measured, 1),
+            )
             if measured
             else np.zeros((0, 0)),
         )
@@ -131,11 +136,14 @@ class HyperPrior(NamedTuple):
         )
 
     def _measured(self, hyper: Hyperparameters) -> tuple[Array, Array]:
-        """Hyperparameters of measured objectives in units of their prior's spreads, (q, d + 2), and the spreads."""
+        """Hyperparameters of measured objectives in units of their prior's spreads, (q, d + 2), and the spreads.
+
+        The noise is not among them: the numbers alone say how large it is, before the choices are looked at.
+        """
         if len(hyper.measured) == 0:
             return hyper.measured, np.ones_like(hyper.measured)
         dim = hyper.measured.shape[1] - 2
-        spread = np.array([*[self.lengthscale_spread] * dim, self.amplitude_spread, self.measurement_noise_spread])
+        spread = np.array([*[self.lengthscale_spread] * dim, self.amplitude_spread, np.inf])
         return (hyper.measured - self.centre(dim, 0, measured=1).measured) / spread, spread
 
     def _standardised(self, hyper: Hyperparameters) -> tuple[Array, Array, Array, Array]:

@@ -162,7 +162,7 @@ class LatentDraws:
             return hidden
         values = self.known(points)
         fixed = np.broadcast_to(values, (len(hidden), *values.shape))
-        if not any(self.known.measured):
+        if len(self.known.of_measured) == 0:
             return np.concatenate([hidden, fixed], axis=2)
         return np.moveaxis(self.known.arranged(*(np.moveaxis(part, 2, 0) for part in (hidden, fixed))), 0, 2)
 

@@ -24,7 +24,7 @@ from choicebo.model.evaluate import Likelihood
 from choicebo.model.features import representatives
 from choicebo.model.known import Known, KnownFunction
 from choicebo.model.likelihood import THRESHOLD, check_likelihood_settings, is_number
-from choicebo.model.measured import completed, measured_rows, with_measured
+from choicebo.model.measured import filled, measured_rows, with_measured
 from choicebo.model.own_parts import own_parts
 from choicebo.model.people import (
     AT_RANDOM,
@@ -207,9 +207,11 @@ class ChoiceGP:
             start = start._replace(coupling=np.zeros_like(start.coupling))
         rows = np.unique([row for choice in data.choices for row in choice.shown])
         known = None if self.known is None else Known.of(self.known, data.X[rows], data.X)
-        of_people = self.raters == "related" and is_of_people(data.choices)
+        of_people = self.raters == "related" and spec.latent_dim > 0 and is_of_people(data.choices)
         if of_people and known is not None and any(known.measured):
-            known, of_people = completed(known, spec.prior, spec.kernel, spec.nugget)
+            # People are told apart by their choices; a measured objective is everybody's, and what its numbers say of it stays.
+            stands_in = filled(known, spec.prior, spec.kernel, spec.nugget)
+            known, of_people = (known, False) if stands_in is None else (stands_in, True)
         spec = dataclasses.replace(spec, known=known)
         objectives = spec.latent_dim + spec.known_count
         if objectives > MAX_OBJECTIVES:
@@ -219,15 +221,16 @@ class ChoiceGP:
             )
         check_likelihood_settings(data.choices, objectives, 1.0, self.likelihood, self.lapse)
         compiling.prepare(lambda message: report(message, 0.0))
-        of_people = of_people and spec.latent_dim > 0
         if start is not None:
             start = with_people(start) if of_people else without_people(start)
         with one_blas_thread():
             likelihood = self._likelihood(data, of_people, known)
             nothing_hidden = spec.latent_dim + spec.measured_count == 0
-            if start is not None and len(start.measured) != spec.measured_count:
-                # Numbers that came since the earlier fit, or went.
+            if start is not None and (spec.measured_count or len(start.measured)):
+                # The earlier fit had other numbers, or none.
                 start = start._replace(measured=Whitener.of(spec, likelihood).measured_alone())
+            if start is not None and len(start.known) != spec.known_count:
+                start = start._replace(known=spec.prior.centre(data.dim, 0, spec.known_count).known)
             if nothing_hidden:
                 found = fit_scales(spec, likelihood)
             else:

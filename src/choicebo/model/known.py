@@ -46,6 +46,9 @@ class Known:
     """(p, d): the options of which something was measured before the fit."""
     values: Array = dataclasses.field(default_factory=lambda: np.zeros((0, 0)))
     """(p, q): what was measured of them, as the function gave it; NaN where it was not."""
+    fill: Callable[[Array], Array] | None = None
+    """Values (n, q) at points (n, d) that are taken for those of the measured ones. With it they have no Gaussian process, and
+    everything else is as if they were known everywhere."""
 
     @classmethod
     def of(cls, function: KnownFunction, shown: Array, X: Array | None = None) -> Known:
@@ -77,8 +80,8 @@ class Known:
 
     @functools.cached_property
     def of_measured(self) -> Places:
-        """(q,): the places of those that are measured."""
-        return np.flatnonzero(self.measured)
+        """(q,): the places of those that are measured, and have a Gaussian process."""
+        return np.flatnonzero(self.measured if self.fill is None else ())
 
     @functools.cached_property
     def of_fixed(self) -> Places:
@@ -92,11 +95,13 @@ class Known:
         if len(self.of_fixed) == 0:
             return np.zeros((len(points), 0))
         values = known_values(self.function, points, self.measured)
+        if self.fill is not None:
+            values[:, np.flatnonzero(self.measured)] = self.fill(points)
         return np.asarray((values - self.centre) / self.width)[:, self.of_fixed]
 
     def processes(self, hidden: int) -> Places | slice:
         """The latent dimensions that have a Gaussian process, behind ``hidden`` ones in the order of the objectives."""
-        if not any(self.measured):
+        if len(self.of_measured) == 0:
             return slice(hidden)
         return np.concatenate([np.arange(hidden), hidden + self.of_measured])
 
@@ -107,7 +112,7 @@ class Known:
             learned: (n_e + q, ...): those with a Gaussian process, hidden ones first.
             fixed: (k - q, ...): those that are known everywhere.
         """
-        if not any(self.measured):
+        if len(self.of_measured) == 0:
             return np.concatenate([learned, fixed])
         hidden = len(learned) - len(self.of_measured)
         result = np.empty((len(learned) + len(fixed), *learned.shape[1:]), dtype=learned.dtype)
@@ -171,7 +176,7 @@ def measured_flags(function: KnownFunction, values: Array) -> tuple[bool, ...]:
 
 def _given(function: KnownFunction, points: Array) -> Array:
     try:
-        values = np.asarray(function(points), dtype=np.float64)
+        values = np.array(function(points), dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InvalidInputError(f"known must give a number for each point: {error}") from None
     values = values[:, None] if values.ndim == 1 else values

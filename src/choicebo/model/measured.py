@@ -31,14 +31,17 @@ from choicebo.model.covariance import (
     squared_differences,
 )
 from choicebo.model.features import MOST, FeatureFactors, telling_rows
-from choicebo.model.known import Known, known_values
+from choicebo.model.known import Known
 from choicebo.space.points import rows_in
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
 AMPLITUDE, NOISE = -2, -1
-"""Columns of ``Hyperparameters.measured``; those before them are length-scales."""
+"""Columns of ``Hyperparameters.measured``; those before them are length-scales. The first is about the amplitude less one."""
+_MUCH_NOISE = 0.7
+_ENOUGH = 100
+"""Numbers that say how smooth an objective is, and how well it was measured; more would only take longer."""
 _FEWEST = 2
 """A single number says nothing: only differences between options count."""
 
@@ -117,7 +120,7 @@ class MeasuredPrior:
     ) -> None:
         """``squared`` are the squared differences of the base options, ``hyper: (q, d + 2)`` is ``Hyperparameters.measured``."""
         self._kernel, self._nugget, self._squared = kernel_named(kernel), nugget, squared
-        self._log_lengthscale = hyper[:, :AMPLITUDE]
+        self._log_lengthscale, self._amplitudes = hyper[:, :AMPLITUDE], amplitudes(hyper)
         if X is not None and inducing is not None:
             self._features = FeatureFactors(kernel, nugget, X, inducing, squared, self._log_lengthscale)
             self._base: Factors = self._features.of_inducing
@@ -126,8 +129,8 @@ class MeasuredPrior:
         K = (1.0 - nugget) * self._kernel.value(self._base.r)
         K[:, np.arange(K.shape[1]), np.arange(K.shape[1])] += nugget + JITTER
         self._given = [
-            Conditioned(each, seen, float(own[AMPLITUDE]), float(own[NOISE]))
-            for each, seen, own in zip(K, numbers, hyper, strict=True)
+            Conditioned(each, seen, float(np.log(amplitude)), float(own[NOISE]))
+            for each, seen, own, amplitude in zip(K, numbers, hyper, self._amplitudes, strict=True)
         ]
         self._featured = inducing is not None
         self.log_evidence = sum(each.log_evidence for each in self._given)
@@ -187,8 +190,9 @@ class MeasuredPrior:
         found = [_solved(t, (v[:, q] - s).T).T for q, (t, s) in enumerate(zip(self._turned, self._shift, strict=True))]
         return np.stack(found, axis=1)
 
-    def gradient(self, own: Array, by_offset: Array) -> tuple[Array, Array]:
-        """Derivatives by the hyperparameters (q, d + 2), and by the logarithms of factors (q,) that multiply the parts.
+    def gradient(self, own: Array, by_offset: Array, damped: Array | float = 1.0) -> tuple[Array, Array]:
+        """Derivatives by the hyperparameters (q, d + 2), and by the logarithms of scales (q,) that multiply the parts, as do the
+        amplitudes; where a larger scale is damped more, both count for less.
 
         Of what has the derivative ``by_offset: (q, m)`` by the offsets, and by the factors ``own: (q, m, r)``; where every option
         is a base option, ``own`` is that derivative multiplied by the transposed factors. The density of the numbers is included.
@@ -206,7 +210,8 @@ class MeasuredPrior:
             by_K, result[q, AMPLITUDE], result[q, NOISE] = given.gradient(inner, by_mean)
             by_lengthscale -= np.exp(-2.0 * self._log_lengthscale[q]) * (self._squared @ (by_K * slopes[q]).reshape(-1))
             result[q, :AMPLITUDE] = by_lengthscale
-        result[:, AMPLITUDE] += by_scale
+        by_scale = by_scale * damped
+        result[:, AMPLITUDE] = (1.0 - 1.0 / self._amplitudes) * (result[:, AMPLITUDE] + by_scale)
         return result, by_scale
 
     def _of_features(self, q: int, own: Array, by_offset: Array) -> tuple[Array, Array, Array]:
@@ -226,9 +231,17 @@ class MeasuredPrior:
         return inner, _solved(lower, by_shift, trans="T"), through
 
 
+def amplitudes(hyper: Array) -> Array:
+    """(q,): standard deviations of measured objectives, in units of that of their numbers, from ``hyper: (q, d + 2)``.
+
+    Never less than one: what was measured varies at least as much as its numbers do. A few numbers may be alike by chance.
+    """
+    return np.asarray(1.0 + np.exp(hyper[:, AMPLITUDE]))
+
+
 def numbers_of(known: Known | None, X: Array) -> tuple[Numbers, ...]:
     """The numbers of each measured objective at the options ``X: (m, d)``; none where fewer than two are known."""
-    if known is None or not any(known.measured):
+    if known is None or len(known.of_measured) == 0:
         return ()
     rows, found, places = rows_in(X, known.points), [], known.of_measured
     for values, centre, width in zip(known.values.T, known.centre[places], known.width[places], strict=True):
@@ -241,7 +254,10 @@ def numbers_of(known: Known | None, X: Array) -> tuple[Numbers, ...]:
 def learned_from_numbers(
     prior: HyperPrior, kernel: str | Kernel, nugget: float, squared: Array, numbers: tuple[Numbers, ...], dim: int
 ) -> Array:
-    """The most probable hyperparameters (q, d + 2) of measured objectives, by their numbers alone: where to begin."""
+    """The most probable hyperparameters (q, d + 2) of measured objectives, by their numbers alone.
+
+    The noise is what it is then; with the other ones the choices begin.
+    """
     from scipy.optimize import minimize
 
     m = int(np.sqrt(squared.shape[1]))
@@ -251,6 +267,9 @@ def learned_from_numbers(
         if len(seen.rows) == 0:
             found.append(centre.measured[0])
             continue
+        if len(seen.rows) > _ENOUGH:
+            spread = np.linspace(0, len(seen.rows), _ENOUGH, endpoint=False).astype(np.int64)
+            seen = Numbers(seen.rows[spread], seen.z[spread])
         some = squared.reshape(dim, m, m)[np.ix_(np.arange(dim), seen.rows, seen.rows)].reshape(dim, -1)
         there = (Numbers(np.arange(len(seen.rows)), seen.z),)
         nothing = np.zeros((1, len(seen.rows), len(seen.rows))), np.zeros((1, len(seen.rows)))
@@ -261,16 +280,24 @@ def learned_from_numbers(
             hyper = centre._replace(measured=vector[None])
             at = MeasuredPrior(kernel, nugget, some, there, vector[None])
             slope = at.gradient(*nothing)[0][0] + prior.gradient(hyper).measured[0]
-            return -at.log_evidence - prior.log_density(hyper), -slope
+            noise = (vector[NOISE] - centre.measured[0, NOISE]) / prior.measurement_noise_spread
+            slope[NOISE] -= noise / prior.measurement_noise_spread
+            return 0.5 * noise**2 - at.log_evidence - prior.log_density(hyper), -slope
 
-        best = minimize(falling, centre.measured[0], jac=True, method="L-BFGS-B", options={"maxiter": 60})
-        found.append(np.asarray(best.x))
+        # Numbers that are all over the place have two explanations: a rough objective, and much noise.
+        noisy = centre.measured[0].copy()
+        noisy[NOISE] = np.log(_MUCH_NOISE)
+        options = {"maxiter": 60}
+        ends = [
+            minimize(falling, at, jac=True, method="L-BFGS-B", options=options) for at in (centre.measured[0], noisy)
+        ]
+        found.append(np.asarray(min(ends, key=lambda each: each.fun).x))
     return np.array(found).reshape(len(numbers), dim + 2)
 
 
 def measured_rows(known: Known | None, X: Array) -> Rows | None:
     """Rows of ``X: (m, d)`` of which something was measured; ``None`` where that makes no difference."""
-    if known is None or not any(known.measured):
+    if known is None or len(known.of_measured) == 0:
         return None
     rows = rows_in(X, known.points)
     return rows[rows >= 0]
@@ -290,8 +317,8 @@ def with_measured(inducing: Rows, X: Array, known: Known | None, kernel: str | K
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Completed:
-    """A function of known objectives, with missing values of measured ones filled in by what their numbers alone predict."""
+class Prediction:
+    """Measured objectives in their own units: their numbers, and what these predict elsewhere, the mean of a Gaussian process."""
 
     known: Known
     kernel: str | Kernel
@@ -300,35 +327,43 @@ class Completed:
     """(q, d + 2): as in ``Hyperparameters.measured``."""
 
     def __call__(self, points: Array) -> Array:
-        """Values (n, k) at ``points: (n, d)``, none of them missing."""
-        known = self.known
-        result = known_values(known.function, points, known.measured).copy()
-        for q, place in enumerate(known.of_measured):
-            missing = np.isnan(result[:, place])
-            seen = np.isfinite(known.values[:, q])
-            A, B = known.points[seen], points[missing]
+        """Values (n, q) at ``points: (n, d)``."""
+        predicted = np.column_stack([self._one(q, points) for q in range(len(self.hyper))])
+        rows = rows_in(self.known.points, points)
+        seen = np.where((rows >= 0)[:, None], self.known.values[rows], np.nan)
+        return np.where(np.isnan(seen), predicted, seen)
+
+    def _one(self, q: int, points: Array) -> Array:
+        X, weights = self._weights[q]
+        cross = option_covariance(self.kernel, self.nugget, points, X, np.exp(self.hyper[q, :AMPLITUDE]))
+        return np.asarray(cross @ weights + self.known.centre[self.known.of_measured[q]])
+
+    @functools.cached_property
+    def _weights(self) -> list[tuple[Array, Array]]:
+        """For each of them options with a number, and what their covariances with a point are multiplied by."""
+        known, found = self.known, []
+        for q, (place, values) in enumerate(zip(known.of_measured, known.values.T, strict=True)):
             lengthscale, noise = np.exp(self.hyper[q, :AMPLITUDE]), np.exp(2.0 * self.hyper[q, NOISE])
-            K = option_covariance(self.kernel, self.nugget, A, A, lengthscale) + (JITTER + noise) * np.eye(len(A))
-            cross = option_covariance(self.kernel, self.nugget, A, B, lengthscale)
-            z = (known.values[seen, q] - known.centre[place]) / known.width[place]
-            predicted = cross.T @ np.linalg.solve(K, z)
-            result[missing, place] = known.centre[place] + known.width[place] * predicted
-        return result
+            seen = np.flatnonzero(np.isfinite(values))
+            if len(seen) > MOST:
+                seen = seen[telling_rows(known.points[seen], self.kernel, lengthscale[None], MOST, MOST)[0]]
+            X = known.points[seen]
+            K = option_covariance(self.kernel, self.nugget, X, X, lengthscale) + (JITTER + noise) * np.eye(len(X))
+            found.append((X, np.linalg.solve(K, values[seen] - known.centre[place])))
+        return found
 
 
-def completed(known: Known, prior: HyperPrior, kernel: str | Kernel, nugget: float) -> tuple[Known, bool]:
-    """Measured objectives as known ones, and whether that is possible: not before two numbers of each of them are there.
+def filled(known: Known, prior: HyperPrior, kernel: str | Kernel, nugget: float) -> Known | None:
+    """Measured objectives as known ones: what their numbers alone predict is taken for their values.
 
-    For several people with related tastes, who are told apart by the choices: a measured objective is everybody's, and what its
-    numbers predict is taken for its value.
+    ``None`` where that is not possible yet: not before there are two numbers of each of them.
     """
     numbers = numbers_of(known, known.points)
     if any(len(each.rows) == 0 for each in numbers):
-        return known, False
+        return None
     squared = squared_differences(known.points)
     hyper = learned_from_numbers(prior, kernel, nugget, squared, numbers, known.points.shape[1])
-    function = Completed(known, kernel, nugget, hyper)
-    return Known(function, known.centre, known.width), True
+    return dataclasses.replace(known, fill=Prediction(known, kernel, nugget, hyper))
 
 
 def _solved(lower: Array, right: Array, trans: str = "N") -> Array:

@@ -27,7 +27,7 @@ from choicebo.model.engines.whitening import Whitener, mixing_of_all
 from choicebo.model.evaluate import Likelihood
 from choicebo.model.likelihood import is_number
 from choicebo.model.loo import Loo, khat_limit, leave_one_out, smoothed_weights, summarised
-from choicebo.model.measured import AMPLITUDE, Completed, measured_rows
+from choicebo.model.measured import AMPLITUDE, measured_rows
 from choicebo.model.own_parts import OwnParts
 from choicebo.model.people import PeopleDraws, in_order
 from choicebo.notebook_html import facts
@@ -269,8 +269,6 @@ class Posterior:
     def measured(self) -> tuple[bool, ...]:
         """(k,): for each of the known objectives, whether it is a measured one: some of its values are missing."""
         known = self.spec.known
-        if known is not None and isinstance(known.function, Completed):
-            known = known.function.known
         return () if known is None else known.measured or (False,) * known.count
 
     @functools.cached_property

@@ -35,7 +35,6 @@ _KIND = "posterior"
 _MOST = 12
 _ARRAYS = ("options", "whitened", "log_likelihood")
 _OF_PEOPLE = ("whitened", "inducing", "lapses")
-_OF_KNOWN = ("centre", "width", "measured", "points", "values")
 # What the model depends on besides the answers; the rest of the settings says how to ask.
 _MODEL_SETTINGS = ("latent_dim", "kernel", "engine", "lapse", "correlated", "seed", "baseline")
 
@@ -101,11 +100,8 @@ class PosteriorStore:
 
 def to_bytes(posterior: Posterior) -> bytes:
     """A fitted model as bytes."""
-    from choicebo.model.measured import Completed
-
     diagnostics = dataclasses.asdict(posterior.diagnostics)
     trace = np.asarray(diagnostics.pop("evidence_trace"))
-    known = posterior.spec.known
     # How known objectives are computed, the space knows.
     spec = dataclasses.asdict(dataclasses.replace(posterior.spec, known=None))
     del spec["known"]
@@ -128,12 +124,8 @@ def to_bytes(posterior: Posterior) -> bytes:
     if posterior.people is not None:
         arrays |= {f"people_{name}": np.asarray(getattr(posterior.people, name)) for name in _OF_PEOPLE}
         hyper |= {f"people_hyper_{name}": value for name, value in posterior.people.hyper._asdict().items()}
-    if known is not None:
-        completed = known.function if isinstance(known.function, Completed) else None
-        told = known if completed is None else completed.known
-        arrays |= {f"known_{name}": np.asarray(getattr(told, name)) for name in _OF_KNOWN}
-        if completed is not None:
-            arrays["known_completed"] = completed.hyper
+    if posterior.spec.known is not None:
+        arrays |= _known_arrays(posterior.spec.known)
     buffer = io.BytesIO()
     everything: dict[str, Any] = {"text": np.array(text), "evidence_trace": trace, **arrays, **hyper}
     np.savez(buffer, **everything)
@@ -154,7 +146,7 @@ def from_bytes(content: bytes, known: KnownObjectives | None = None) -> Posterio
     with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
         record = json.loads(str(arrays["text"]))
         told = record["diagnostics"]
-        fixed = None if known is None else _known(known, arrays, record["spec"])
+        fixed = None if known is None else _known_from(arrays, known, record["spec"])
         found = Posterior(
             data=ChoiceData.from_json(record["data"]),
             spec=ModelSpec(**{**record["spec"], "prior": HyperPrior(*record["spec"]["prior"])}, known=fixed),
@@ -183,26 +175,38 @@ def from_bytes(content: bytes, known: KnownObjectives | None = None) -> Posterio
     return found
 
 
-def _known(known: KnownObjectives, arrays: Mapping[str, Any], spec: Mapping[str, Any]) -> Known:
-    """The known objectives of a model, with what was measured when it was fitted."""
-    from choicebo.model.known import Known
-    from choicebo.model.measured import Completed
+def _known_arrays(known: Known) -> dict[str, Any]:
+    """Known objectives, apart from how they are computed, with the numbers of measured ones."""
+    from choicebo.model.measured import Prediction
 
-    centre, width, flags, points, values = (arrays[f"known_{name}"] for name in _OF_KNOWN)
-    measured, dim = tuple(map(bool, flags)), arrays["options"].shape[1]
-    if measured not in ((), known.measured) or points.shape != (len(values), dim if measured else 0):
-        raise ValueError("the measurements are damaged")
-    if not measured:
-        return Known(known, centre, width)
-    entered = np.full((len(points), len(known)), np.nan)
-    entered[:, list(measured)] = values * known.signs[list(measured)]
-    found = Known(known.with_measurements(points, entered), centre, width, measured, points, values)
-    if "known_completed" not in arrays:
-        return found
-    hyper = arrays["known_completed"]
-    if hyper.shape != (values.shape[1], dim + 2) or not np.isfinite(hyper).all():
-        raise ValueError("the measurements are damaged")
-    return Known(Completed(found, spec["kernel"], spec["nugget"], hyper), centre, width)
+    names = ("centre", "width", *(("measured", "points", "values") if any(known.measured) else ()))
+    arrays = {f"known_{name}": np.asarray(getattr(known, name)) for name in names}
+    return arrays | ({"known_fill": known.fill.hyper} if isinstance(known.fill, Prediction) else {})
+
+
+def _known_from(arrays: Any, function: KnownObjectives, spec: Mapping[str, Any]) -> Known:
+    """What :func:`_known_arrays` was given."""
+    from choicebo.model.known import Known
+    from choicebo.model.measured import Prediction
+
+    centre, width = arrays["known_centre"], arrays["known_width"]
+    if "known_measured" not in arrays:
+        return Known(function, centre, width)
+    points, values, measured = (arrays[f"known_{name}"] for name in ("points", "values", "measured"))
+    known = Known(function, centre, width, tuple(measured.tolist()), points, values)
+    count = len(known.of_measured)
+    fits = measured.shape == width.shape and points.ndim == 2 and values.shape == (len(points), count)
+    if not fits or measured.dtype.kind != "b" or np.isinf(values).any() or not np.isfinite(points).all():
+        raise ValueError("what was measured is damaged")
+    entered = np.full((len(points), len(function)), np.nan)
+    entered[:, measured] = values * function.signs[measured]
+    known = dataclasses.replace(known, function=function.with_measurements(points, entered))
+    if "known_fill" not in arrays:
+        return known
+    hyper = arrays["known_fill"]
+    if hyper.shape != (count, points.shape[1] + 2) or not np.isfinite(hyper).all():
+        raise ValueError("what was measured is damaged")
+    return dataclasses.replace(known, fill=Prediction(known, spec["kernel"], spec["nugget"], hyper))
 
 
 def _check_sizes(content: bytes) -> None:
@@ -251,21 +255,22 @@ def _check_shapes(found: Posterior, known: int) -> None:
     """Refuse arrays that do not belong together, and numbers that are none."""
     from choicebo.model.measured import measured_rows
 
-    latent_dim, inputs, measured = found.spec.latent_dim, found.data.dim, found.spec.measured_count
+    latent_dim, inputs = found.spec.latent_dim, found.data.dim
+    learned = latent_dim + found.spec.measured_count
     chains, draws = found.whitened.shape[:2]
     options = np.unique([row for choice in found.data.choices for row in choice.shown])
-    rows = measured_rows(found.spec.known, found.data.X)
-    options = options if rows is None else np.union1d(options, rows)
+    also = measured_rows(found.spec.known, found.data.X)
+    options = options if also is None else np.union1d(options, also)
     size = len(options) if found.inducing is None else len(found.inducing)
     expected = {
         "options": (found.options, (len(options), inputs)),
-        "whitened": (found.whitened, (chains, draws, latent_dim + measured, size)),
+        "whitened": (found.whitened, (chains, draws, learned, size)),
         "log_likelihood": (found.log_likelihood, (chains, draws, found.data.n_choices)),
         "log_lengthscale": (found.hyper.log_lengthscale, (latent_dim, inputs)),
         "log_scale": (found.hyper.log_scale, (latent_dim,)),
         "coupling": (found.hyper.coupling, (latent_dim, latent_dim)),
         "known": (found.hyper.known, (known,)),
-        "measured": (found.hyper.measured, (measured, inputs + 2) if measured else (0, 0)),
+        "measured": (found.hyper.measured, (learned - latent_dim, inputs + 2) if learned > latent_dim else (0, 0)),
     }
     if found.spec.known is not None:
         expected |= {name: (getattr(found.spec.known, name), (known,)) for name in ("centre", "width")}
@@ -274,7 +279,7 @@ def _check_shapes(found: Posterior, known: int) -> None:
     if found.people is not None:
         _check_people(found, len(options))
     if found.own is not None:
-        orders = (len(found.own.mean), latent_dim + measured, len(options))
+        orders = (len(found.own.mean), learned, len(options))
         expected |= {"own mean": (found.own.mean, orders), "own spread": (found.own.spread, orders)}
         _check_rows(found.own.order, (chains * draws,), orders[0])
     for name, (array, shape) in expected.items():
@@ -285,8 +290,8 @@ def _check_shapes(found: Posterior, known: int) -> None:
         raise ValueError("the options are others")
     told = dataclasses.asdict(found.diagnostics)
     counted = [told.pop("draws"), told.pop("divergences")]
-    figures = [told[name] for name in ("r_hat", "effective_sample_size", "acceptance", "log_evidence", "seconds")]
-    if not all(isinstance(n, int) for n in counted) or not all(isinstance(n, numbers.Real) for n in figures):
+    measured = [told[name] for name in ("r_hat", "effective_sample_size", "acceptance", "log_evidence", "seconds")]
+    if not all(isinstance(n, int) for n in counted) or not all(isinstance(n, numbers.Real) for n in measured):
         raise ValueError("the diagnostics are damaged")
     if not isinstance(told["engine"], str) or found.likelihood != "choice":
         raise ValueError("the settings are damaged")

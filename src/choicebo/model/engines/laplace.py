@@ -126,7 +126,7 @@ class Packing(NamedTuple):
         known = np.full(self.known, 0.1 * prior.known_spread**2)
         measured = np.zeros((self.measured, self.dim + 2))
         measured[:, :AMPLITUDE] = 0.1 * prior.lengthscale_spread**2
-        measured[:, AMPLITUDE] = 0.3 * prior.amplitude_spread**2
+        measured[:, AMPLITUDE] = 0.1 * prior.amplitude_spread**2
         measured[:, NOISE] = 0.1 * prior.measurement_noise_spread**2
         return np.diag(self.vector(Hyperparameters(lengthscale, scale, coupling, personal, known, measured)))
 

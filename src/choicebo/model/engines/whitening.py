@@ -25,7 +25,7 @@ from choicebo.model.engines.base import ModelSpec
 from choicebo.model.evaluate import Likelihood, People
 from choicebo.model.features import FeatureFactors
 from choicebo.model.known import Known
-from choicebo.model.measured import AMPLITUDE, MeasuredPrior, Numbers, learned_from_numbers, numbers_of
+from choicebo.model.measured import NOISE, MeasuredPrior, Numbers, amplitudes, learned_from_numbers, numbers_of
 from choicebo.model.native import LANES
 
 Array = NDArray[np.float64]
@@ -142,7 +142,7 @@ class Whitened:
 
     @property
     def _amplitudes(self) -> Array:
-        return np.exp(self.hyper.measured[:, AMPLITUDE])
+        return amplitudes(self.hyper.measured)
 
     def whitened(self, told: Singles) -> Array:
         """Whitened values of what :meth:`told` gives, (n_e, size) or (n_e, size, lanes)."""
@@ -207,11 +207,11 @@ class Whitened:
         hidden, n_e = self.hidden_count, len(self.mixing)
         by_parts = np.diag(self._mixing)[hidden:, None] * gradient[hidden:n_e].mean(2, dtype=np.float64)
         own = np.stack([outer[d, :, d] for d in range(hidden, n_e)])
-        by_measured, by_scale = self.measured.gradient(own, by_parts)
-        # A larger scale, or amplitude, is damped more.
-        undone = (self._damped[hidden:] - 1.0) * by_scale
-        by_measured[:, AMPLITUDE] += undone
-        found.known[self._places.of_measured] = by_scale + undone
+        by_measured, by_scale = self.measured.gradient(own, by_parts, self._damped[hidden:])
+        by_measured[:, NOISE] = (
+            0.0  # choices that contradict a number are no reason to believe that it was measured badly
+        )
+        found.known[self._places.of_measured] = by_scale
         return found._replace(measured=by_measured)
 
     @property
@@ -422,7 +422,7 @@ def mixing_of_all(hyper: Hyperparameters, known: Known | None) -> Array:
     hidden = covariance.mixing(hyper)
     if known is None or len(known.of_measured) == 0:
         return hidden
-    scales = np.exp(hyper.known[known.of_measured] + hyper.measured[:, AMPLITUDE])
+    scales = np.exp(hyper.known[known.of_measured]) * amplitudes(hyper.measured)
     result = np.zeros((len(hidden) + len(scales),) * 2)
     result[: len(hidden), : len(hidden)] = hidden
     behind = np.arange(len(hidden), len(result))
