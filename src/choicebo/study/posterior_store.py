@@ -23,13 +23,13 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from choicebo import __version__
 from choicebo.errors import ReadOnlyError
+from choicebo.space import KnownObjectives
 from choicebo.study.storage import Storage
 from choicebo.study.tables import CacheRow
 
 if TYPE_CHECKING:
     from choicebo.model.known import Known
     from choicebo.model.posterior import Posterior
-    from choicebo.space import KnownObjectives
 
 _KIND = "posterior"
 _MOST = 12
@@ -198,9 +198,10 @@ def _known_from(arrays: Any, function: KnownObjectives, spec: Mapping[str, Any])
     fits = measured.shape == width.shape and points.ndim == 2 and values.shape == (len(points), count)
     if not fits or measured.dtype.kind != "b" or np.isinf(values).any() or not np.isfinite(points).all():
         raise ValueError("what was measured is damaged")
-    entered = np.full((len(points), len(function)), np.nan)
-    entered[:, measured] = values * function.signs[measured]
-    known = dataclasses.replace(known, function=function.with_measurements(points, entered))
+    if isinstance(function, KnownObjectives):
+        entered = np.full((len(points), len(function)), np.nan)
+        entered[:, measured] = values * function.signs[measured]
+        known = dataclasses.replace(known, function=function.with_measurements(points, entered))
     if "known_fill" not in arrays:
         return known
     hyper = arrays["known_fill"]
