@@ -23,6 +23,7 @@ from choicebo.presentation import output
 from choicebo.presentation.answering import Said, said
 from choicebo.space import Catalogue
 from choicebo.study import OWNER, Answer, Question, Study
+from choicebo.study.measured import measured_of
 
 CHOOSING = "Choosing the next question"
 KEEP_SOMETHING = "Mark at least one option to keep, or s to skip."
@@ -167,7 +168,10 @@ class Turn(ABC):
 
     def options(self, question: Question, blocks: bool = True) -> OptionTable:
         """The options of a question, ready to be shown."""
-        return OptionTable(self.study.space, question.options, question.new, self.study.baseline, blocks)
+        study = self.study
+        shown = [*question.options, *([] if study.baseline is None else [study.baseline])]
+        measured = measured_of(study, shown)
+        return OptionTable(study.space, question.options, question.new, study.baseline, blocks, measured)
 
     def _undo(self) -> int:
         """Take the latest act back; 1 if it was an answer."""

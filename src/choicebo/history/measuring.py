@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -19,6 +19,9 @@ from choicebo.notebook_html import options_table
 from choicebo.space import Option, Searchable
 from choicebo.space.objectives import KnownObjectives, Objective
 from choicebo.space.values import suggestion
+
+Values = dict[str, dict[str, float]]
+"""By the key of an option: values of measured objectives by name."""
 
 _LARGEST = 1e300
 
@@ -145,6 +148,19 @@ def known_with(known: KnownObjectives, space: Searchable, measured: Iterable[Mea
         return known
     values = np.array([[_number(each.values.get(name)) for name in known.names] for each in found])
     return known.with_measurements(space.encode([each.option for each in found]) + 0.0, values)
+
+
+def entered_values(known: KnownObjectives | None, space: Searchable, options: Sequence[Option]) -> Values:
+    """What was measured of some options; those of which nothing was are left out."""
+    if known is None or not any(known.measured) or not options:
+        return {}
+    found: Values = {}
+    for option, row in zip(options, known.values(space.encode(list(options)) + 0.0).tolist(), strict=True):
+        pairs = zip(known.objectives, row, strict=True)
+        mine = {objective.name: value for objective, value in pairs if objective.measured and value == value}
+        if mine:
+            found[option_key(option)] = mine
+    return found
 
 
 def _named(space: Searchable, name: object) -> str:

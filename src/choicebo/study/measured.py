@@ -5,19 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from choicebo.formatting import Estimate
 from choicebo.history.events import Measured, option_key
-from choicebo.history.measuring import known_with, measured_objectives
+from choicebo.history.measuring import Values, entered_values, known_with, measured_objectives
 from choicebo.space import KnownObjectives, Option, known_of
 
 if TYPE_CHECKING:
     from choicebo.model.posterior import Posterior
     from choicebo.study.study import Study
-
-Values = dict[str, dict[str, float]]
-"""By the key of an option: values by the name of the objective."""
 
 
 def known_now(study: Study) -> KnownObjectives | None:
@@ -32,16 +27,11 @@ def known_now(study: Study) -> KnownObjectives | None:
 def measured_of(study: Study, options: Sequence[Option], posterior: Posterior | None = None) -> Values:
     """The measured objectives of some options; with a model, also its estimates of what was not measured."""
     known = known_now(study)
-    if known is None or not any(known.measured) or not options:
-        return {}
-    X = study.space.encode(list(options)) + 0.0
-    if posterior is None:
-        values = known.values(X)
-        found = [_there(known, row) for row in values]
-    else:
-        from choicebo.insight import measured_values  # which takes half a second to load
+    if known is None or posterior is None or not any(known.measured) or not options:
+        return entered_values(known, study.space, options)
+    from choicebo.insight import measured_values  # which takes half a second to load
 
-        found = measured_values(known, X, posterior)
+    found = measured_values(known, study.space.encode(list(options)) + 0.0, posterior)
     return {option_key(option): each for option, each in zip(options, found, strict=True) if each}
 
 
@@ -53,8 +43,3 @@ def told(values: Mapping[str, Mapping[str, float]], option: Option) -> dict[str,
         "estimated": {name: float(value) for name, value in mine.items() if isinstance(value, Estimate)},
     }
     return {part: found for part, found in parts.items() if found}
-
-
-def _there(known: KnownObjectives, row: np.ndarray) -> dict[str, float]:
-    pairs = zip(known.objectives, row.tolist(), strict=True)
-    return {objective.name: value for objective, value in pairs if objective.measured and np.isfinite(value)}

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 from choicebo.formatting import counted, explained_by, known_names
 from choicebo.history.events import option_key
+from choicebo.history.measuring import Values
 from choicebo.space import Option
-from choicebo.study.measured import Values, measured_of
+from choicebo.study.measured import measured_of
 from choicebo.study.objective_names import names_of
 from choicebo.study.option_counts import count_options
 from choicebo.study.status import advise

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from choicebo.formatting import explained_by, known_names
 from choicebo.frames import to_frame
 from choicebo.history import Answer, Question
+from choicebo.history.measuring import Values
 from choicebo.space import Option
-from choicebo.study.measured import Values, measured_of, told
+from choicebo.study.measured import measured_of, told
 from choicebo.study.records import Rater
 
 if TYPE_CHECKING:
