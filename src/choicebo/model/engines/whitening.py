@@ -45,7 +45,7 @@ class Whitened:
     """Of the hidden parts."""
     known: Singles
     """(k, m): standardised values of the known objectives."""
-    measured: MeasuredPrior | None
+    measured: MeasuredPrior | None = dataclasses.field(default=None, kw_only=True)
     """The parts of measured objectives given their numbers; they come behind the hidden ones everywhere."""
 
     @property
@@ -361,7 +361,7 @@ class Whitener:
     people: People | None = None
     option_of_row: NDArray[np.int64] | None = None
     """With people, which of the options each of their rows is."""
-    numbers: tuple[Numbers, ...] = ()
+    numbers: tuple[Numbers, ...] = dataclasses.field(default=(), kw_only=True)
     """Of measured objectives, at the options, or at the inducing ones where there are any."""
 
     @classmethod
@@ -394,12 +394,20 @@ class Whitener:
                 from choicebo.model.engines.people import PeopleWhitened
 
                 return PeopleWhitened(
-                    self.spec, hyper, self.squared, found, self.known, None, features, self.option_of_row, self.people
+                    self.spec, hyper, self.squared, found, self.known, features, self.option_of_row, self.people
                 )
-            measured = self._measured(hyper)
-            return FeatureWhitened(self.spec, hyper, self.squared, found, self.known, measured, features, self.inducing)
+            return FeatureWhitened(
+                self.spec,
+                hyper,
+                self.squared,
+                found,
+                self.known,
+                features,
+                self.inducing,
+                measured=self._measured(hyper),
+            )
         found = covariance.factors(self.spec.kernel, self.spec.nugget, self.squared, hyper.log_lengthscale)
-        return Whitened(self.spec, hyper, self.squared, found, self.known, self._measured(hyper))
+        return Whitened(self.spec, hyper, self.squared, found, self.known, measured=self._measured(hyper))
 
     def _measured(self, hyper: Hyperparameters) -> MeasuredPrior | None:
         if not self.numbers:
