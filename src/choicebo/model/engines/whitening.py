@@ -208,9 +208,8 @@ class Whitened:
         by_parts = np.diag(self._mixing)[hidden:, None] * gradient[hidden:n_e].mean(2, dtype=np.float64)
         own = np.stack([outer[d, :, d] for d in range(hidden, n_e)])
         by_measured, by_scale = self.measured.gradient(own, by_parts, self._damped[hidden:])
-        by_measured[:, NOISE] = (
-            0.0  # choices that contradict a number are no reason to believe that it was measured badly
-        )
+        # Choices that contradict a number are no reason to believe that it was measured badly.
+        by_measured[:, NOISE] = 0.0
         found.known[self._places.of_measured] = by_scale
         return found._replace(measured=by_measured)
 
