@@ -14,9 +14,11 @@ from scipy.stats import multivariate_normal
 
 import choicebo as cb
 from choicebo.errors import InvalidInputError
+from choicebo.model.convergence import margins
 from choicebo.model.covariance import HyperPrior, covariance, squared_differences
 from choicebo.model.engines import ModelSpec
 from choicebo.model.engines.gaussian import precision_at
+from choicebo.model.engines.hamiltonian import Hamiltonian, Sampler, Target, begin, exchange
 from choicebo.model.engines.laplace import Packing
 from choicebo.model.engines.whitening import Whitener
 from choicebo.model.evaluate import Likelihood
@@ -237,6 +239,32 @@ def test_the_precision_is_the_curvature_of_the_posterior():
 
     expected = (slope(-0.02) - slope(0.02)) / 0.04
     np.testing.assert_allclose(precision @ direction.reshape(-1), expected, rtol=0.05, atol=0.05)
+
+
+def test_hamiltonian_chains_exchange_hidden_dimensions_only_and_watch_the_margins_of_all():
+    rng = np.random.default_rng(1)
+    X = rng.random((10, 2))
+    data = answers(X, np.column_stack([quality(X), cost(X)]), rng, 10, 3)
+    likelihood, packing, whitener, vector, rng = of_engines(data, 2)
+    hyper = packing.hyper(vector)
+    alike = hyper._replace(
+        log_lengthscale=hyper.log_lengthscale[[0, 0]], log_scale=np.ones(2), coupling=np.zeros((2, 2))
+    )
+    prior = whitener.at(alike)
+    v = rng.normal(size=(3, likelihood.coordinates, LANES)).astype(np.float32)
+    target = Target.of(likelihood, prior, np.moveaxis(v, 2, 0))
+    chains = begin(target, v)
+    for _ in range(4):
+        after = exchange(rng, target, chains)
+        np.testing.assert_allclose(after.v[2], chains.v[2], atol=1e-3)
+        np.testing.assert_allclose(after.by_latent, begin(target, after.v).by_latent, atol=1e-2)
+    assert np.abs(after.v[:2] - v[:2]).max() > 0.1
+    sampler = Sampler(Hamiltonian(), target, rng, v, v[..., 0].astype(float))
+    sampler.draw(4)
+    draws = sampler.chains_first()
+    latent = prior.latent(np.moveaxis(draws.reshape(-1, *draws.shape[2:]), 0, 2).astype(np.float32))
+    expected = margins(np.moveaxis(latent, 2, 0)).T.reshape(-1, LANES, 4)
+    np.testing.assert_allclose(sampler.quantities()[1:], expected, atol=1e-3)
 
 
 @pytest.mark.parametrize(("engine", "tolerance"), [("hmc", 0.15), ("ess", 0.25), ("laplace", 0.5), ("vi", 0.5)])

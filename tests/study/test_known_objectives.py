@@ -97,12 +97,18 @@ class Measured:
     """Two objectives: a cost that was measured of the first few points, and what can be computed."""
 
     measured = (True, False)
+    signs = np.ones(2)
 
     def __init__(self, points):
         self.numbers = {point.tobytes(): -3.0 * point[0] for point in points}
 
     def __len__(self):
         return 2
+
+    def with_measurements(self, points, values):
+        found = Measured(points)
+        found.numbers = dict(zip([point.tobytes() for point in points], values[:, 0], strict=True))
+        return found
 
     def __call__(self, points):
         return np.column_stack([[self.numbers.get(point.tobytes(), np.nan) for point in points], points[:, 1]])

@@ -45,7 +45,7 @@ class Whitened:
     """Of the hidden parts."""
     known: Singles
     """(k, m): standardised values of the known objectives."""
-    measured: MeasuredPrior | None
+    measured: MeasuredPrior | None = dataclasses.field(default=None, kw_only=True)
     """The parts of measured objectives given their numbers; they come behind the hidden ones everywhere."""
 
     @property
@@ -208,9 +208,8 @@ class Whitened:
         by_parts = np.diag(self._mixing)[hidden:, None] * gradient[hidden:n_e].mean(2, dtype=np.float64)
         own = np.stack([outer[d, :, d] for d in range(hidden, n_e)])
         by_measured, by_scale = self.measured.gradient(own, by_parts, self._damped[hidden:])
-        by_measured[:, NOISE] = (
-            0.0  # choices that contradict a number are no reason to believe that it was measured badly
-        )
+        # Choices that contradict a number are no reason to believe that it was measured badly.
+        by_measured[:, NOISE] = 0.0
         found.known[self._places.of_measured] = by_scale
         return found._replace(measured=by_measured)
 
@@ -361,7 +360,7 @@ class Whitener:
     people: People | None = None
     option_of_row: NDArray[np.int64] | None = None
     """With people, which of the options each of their rows is."""
-    numbers: tuple[Numbers, ...] = ()
+    numbers: tuple[Numbers, ...] = dataclasses.field(default=(), kw_only=True)
     """Of measured objectives, at the options, or at the inducing ones where there are any."""
 
     @classmethod
@@ -394,12 +393,20 @@ class Whitener:
                 from choicebo.model.engines.people import PeopleWhitened
 
                 return PeopleWhitened(
-                    self.spec, hyper, self.squared, found, self.known, None, features, self.option_of_row, self.people
+                    self.spec, hyper, self.squared, found, self.known, features, self.option_of_row, self.people
                 )
-            measured = self._measured(hyper)
-            return FeatureWhitened(self.spec, hyper, self.squared, found, self.known, measured, features, self.inducing)
+            return FeatureWhitened(
+                self.spec,
+                hyper,
+                self.squared,
+                found,
+                self.known,
+                features,
+                self.inducing,
+                measured=self._measured(hyper),
+            )
         found = covariance.factors(self.spec.kernel, self.spec.nugget, self.squared, hyper.log_lengthscale)
-        return Whitened(self.spec, hyper, self.squared, found, self.known, self._measured(hyper))
+        return Whitened(self.spec, hyper, self.squared, found, self.known, measured=self._measured(hyper))
 
     def _measured(self, hyper: Hyperparameters) -> MeasuredPrior | None:
         if not self.numbers:
