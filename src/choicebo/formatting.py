@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any, Protocol
 
 _LONGEST = 300
 _LARGEST_WRITTEN = 10**4000
@@ -53,16 +54,42 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def explained_by(hidden: int, known: Sequence[str] = ()) -> str:
-    """What a model explains answers by.
+def explained_by(hidden: int, known: Sequence[str] = (), measured: Sequence[str] = ()) -> str:
+    """What a model explains answers by: so many hidden objectives, and known and measured ones by name.
 
     >>> explained_by(2), explained_by(1, ["price"]), explained_by(0, ["price", "mass"])
     ('2 hidden objectives', 'price, which is known, and 1 hidden objective', 'price and mass, which are known, alone')
+    >>> explained_by(1, ["price"], ["mass"])
+    'price, which is known, mass, which is measured, and 1 hidden objective'
     """
-    if not known:
+    parts = [
+        f"{listed(names)}, which {'is' if len(names) == 1 else 'are'} {kind},"
+        for names, kind in ((known, "known"), (measured, "measured"))
+        if names
+    ]
+    if not parts:
         return counted(hidden, "hidden objective")
-    given = f"{listed(known)}, which {'is' if len(known) == 1 else 'are'} known,"
+    given = " ".join(parts)
     return f"{given} and {counted(hidden, 'hidden objective')}" if hidden else f"{given} alone"
+
+
+class _Named(Protocol):
+    """An objective that is known or measured."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        ...
+
+    @property
+    def measured(self) -> bool:
+        """Whether it is measured."""
+        ...
+
+
+def known_names(objectives: Sequence[_Named]) -> tuple[list[str], list[str]]:
+    """The names of the objectives that are computed, and of those that are measured, as :func:`explained_by` takes them."""
+    return [each.name for each in objectives if not each.measured], [each.name for each in objectives if each.measured]
 
 
 def value_text(value: object) -> str:
@@ -76,6 +103,44 @@ def value_text(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+class Estimate(float):
+    """A value that was not measured, as the model believes it to be, in its own units.
+
+    >>> about = Estimate(12.0, 10.5, 14.0)
+    >>> about + 1, about.lower
+    (13.0, 10.5)
+    """
+
+    __slots__ = ("lower", "upper")
+    lower: float
+    upper: float
+
+    def __new__(cls, value: float, lower: float, upper: float) -> Estimate:
+        """The value, and the ends of what is 95 % probable."""
+        found = super().__new__(cls, value)
+        found.lower, found.upper = lower, upper
+        return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Estimate, (float(self), self.lower, self.upper)
+
+
+def number_text(value: float | None) -> str:
+    """A measured value, or what the model believes it to be.
+
+    >>> number_text(12.5), number_text(Estimate(12.345, 11.0, 13.0)), number_text(None)
+    ('12.5', 'about 12', '')
+    """
+    if value is None:
+        return ""
+    if not isinstance(value, Estimate):
+        return f"{value:.6g}"
+    # As many digits as its uncertainty leaves, and three at most.
+    spread = max(value.upper - value.lower, 0.01 * abs(value), 1e-300)
+    digits = -math.floor(math.log10(spread / 2)) if math.isfinite(spread) else 0
+    return f"about {value_text(float(f'{round(float(value), max(digits, -300)):.6g}'))}"
 
 
 def as_given(value: object) -> str:

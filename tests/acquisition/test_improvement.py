@@ -52,11 +52,11 @@ def test_what_is_known_counts_from_the_worst_of_all_options_on():
     latent = np.array([[[1.0, 5.0], [0.0, 0.0], [0.5, 1.0]]])
     dear = np.array([[[1.2, 0.5]]])
     assert improvement(attained(latent, 0.1), dear)[0, 0] == 0.0
-    assert improvement(attained(latent, 0.1, known=1), dear)[0, 0] > 0.0
+    assert improvement(attained(latent, 0.1, known=[1]), dear)[0, 0] > 0.0
 
 
 def test_the_dear_end_of_the_front_counts_for_its_whole_extent():
     latent = np.array([[[1.0, 5.0], [2.0, 0.0]]])
     better = np.array([[[2.1, 0.0]]])
-    gains = [improvement(attained(latent, 0.1, known=known), better)[0, 0] for known in (0, 1)]
+    gains = [improvement(attained(latent, 0.1, known=known), better)[0, 0] for known in ([], [1])]
     assert gains[1] > 5.0 * gains[0] > 0.0

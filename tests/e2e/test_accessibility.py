@@ -37,6 +37,20 @@ def learned(server: Server) -> str:
 
 
 @pytest.fixture(scope="module")
+def weighed(server: Server) -> str:
+    """A study with an objective that is measured."""
+    space = cb.Space(
+        [cb.Real("sweet", 0, 1), cb.Real("salt", 0, 1)], objectives=["minimise cost", "maximise shelf life"]
+    )
+    study = Study.create(server.url, "weighed", space, latent_dim=1, engine="laplace", query_size=3)
+    for _ in range(3):
+        question = study.ask()
+        study.tell(question, [0])
+        study.measure(question.options[0], cost=10 * question.options[0]["sweet"])
+    return study.name
+
+
+@pytest.fixture(scope="module")
 def panel(server: Server) -> str:
     """A study of two people whose tastes are related."""
     space = cb.Space([cb.Real("sweet", 0, 1), cb.Real("salt", 0, 1)])
@@ -59,7 +73,7 @@ def serious(page: Any) -> list[str]:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
 def test_no_page_has_a_serious_finding(
-    server: Server, learned: str, open_page: Callable[..., Any], scheme: str, width: int
+    server: Server, learned: str, weighed: str, open_page: Callable[..., Any], scheme: str, width: int
 ) -> None:
     page = open_page(color_scheme=scheme, viewport={"width": width, "height": 844})
     ready = {
@@ -69,6 +83,8 @@ def test_no_page_has_a_serious_finding(
         f"/study/{learned}/raters": "table",
         f"/study/{learned}/raters?remove=ann": ".danger",
         f"/study/{learned}/settings": ".danger",
+        f"/study/{weighed}/measurements": "table",
+        f"/study/{weighed}/result": ".measure-link",
         "/studies": ".studies",
         "/studies/new": "#study-form",
         "/studies/catalogue": ".setup",

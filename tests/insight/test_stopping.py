@@ -77,7 +77,7 @@ class Undecided:
     """
 
     def __init__(self, doubts, ahead, answers):
-        self.options = np.array([[0.0], [1.0]])
+        self.options = self.answered = np.array([[0.0], [1.0]])
         self.data = SimpleNamespace(n_choices=answers)
         self.doubts, self.ahead = doubts, ahead
 

@@ -247,7 +247,7 @@ def test_settings_that_make_no_sense_are_refused(settings, said):
 @pytest.mark.parametrize(
     ("known", "said"),
     [
-        (lambda x: np.where(x[:, 0] > 0.5, np.nan, 1.0), "known objective 1 is nan at the point"),
+        (lambda x: np.where(x[:, 0] > 0.5, np.inf, 1.0), "known objective 1 is inf at the point"),
         (lambda x: np.ones(3), r"got \(3, 1\)"),
         (lambda x: ["dear"] * len(x), "a number for each point"),
         (lambda x: np.tile(x[:, :1], 40), "at most"),

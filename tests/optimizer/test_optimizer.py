@@ -70,7 +70,7 @@ class TestBeginning:
     def test_a_question_names_the_criterion_behind_each_of_its_new_options(self, monkeypatch):
         marks = {"ehvi": 0.25, "variation": 0.75}
 
-        def marked(belief, space, acquisition, avoid, seed, by_chance, beside):
+        def marked(belief, space, acquisition, avoid, seed, by_chance, beside, among):
             return np.array([[marks[acquisition.name], (seed % 997) / 997]])
 
         opt = answered(4)

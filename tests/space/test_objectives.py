@@ -92,7 +92,9 @@ def test_two_objectives_have_two_names():
 def test_a_row_without_a_value_is_named():
     with pytest.raises(SpaceError, match="no finite value for the option sku = C"):
         cb.Catalogue(
-            [*rows(), {"sku": "C", "price": None, "protein": 1.0}], features=["protein"], objectives=["minimise price"]
+            [*rows(), {"sku": "C", "price": None, "protein": 1.0}],
+            features=["protein"],
+            objectives=["minimise total = 2*price"],
         )
 
 
@@ -107,3 +109,58 @@ def test_where_no_option_may_be_an_undefined_formula_counts_as_worst():
     found = space.known(np.array([[0.25], [0.75]]))
     assert found[0, 0] <= found[1, 0]
     assert np.isfinite(found).all()
+
+
+def test_a_name_that_options_do_not_have_is_measured():
+    space = cb.Space(OVEN, objectives=[PRICE, "minimise cost"])
+    assert space.known.measured == (False, True)
+    values = space.known(space.sobol(3))
+    assert np.isfinite(values[:, 0]).all()
+    assert np.isnan(values[:, 1]).all()
+    assert "cost (measured)" in repr(space)
+    assert from_dict(space.to_dict()).known.measured == (False, True)
+
+
+def test_a_name_close_to_that_of_a_parameter_is_taken_for_a_slip():
+    with pytest.raises(SpaceError, match=r"Did you mean 'minutes'.*minimise minuts = measured"):
+        cb.Space(OVEN, objectives=["minimise minuts"])
+    assert cb.Space(OVEN, objectives=["minimise minuts = measured"]).known.measured == (True,)
+
+
+def test_a_parameter_called_measured_is_a_parameter():
+    space = cb.Space([cb.Real("measured", 0, 1)], objectives=["minimise cost = measured"])
+    assert space.known.measured == (False,)
+
+
+def test_what_was_measured_holds_at_its_point_and_nowhere_else():
+    space = cb.Space(OVEN, objectives=["minimise cost", PRICE])
+    first, second = space.sobol(2)
+    known = space.known.with_measurements(first[None], np.array([[12.5, np.nan]]))
+    np.testing.assert_array_equal(known(np.array([first, second]))[:, 0], [-12.5, np.nan])
+    np.testing.assert_array_equal(known(first[None])[:, 1], space.known(first[None])[:, 1])
+    again = known.with_measurements(first[None], np.array([[13.0, np.nan]]))
+    assert again(first[None])[0, 0] == -13.0
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(again))(first[None]), again(first[None]))
+
+
+def test_empty_cells_of_a_column_are_not_measured_yet():
+    menu = cb.Catalogue([*rows(), {"sku": "C", "price": None, "protein": 1}], objectives=["minimise price"])
+    assert menu.known.measured == (True,)
+    np.testing.assert_array_equal(menu.known(menu.X), [[-3.0], [-5.0], [np.nan]])
+    assert "price" not in {column.parameter for column in menu.columns}
+    assert cb.Catalogue.from_dict(menu.to_dict()) == menu
+    recognised = cb.Catalogue.recognise([dict(row) for row in menu.rows], objectives=["minimise price"])
+    assert recognised.known.measured == (True,)
+
+
+def test_rows_of_the_same_features_share_what_was_measured():
+    twins = [
+        {"sku": "A", "price": None, "fat": 1},
+        {"sku": "B", "price": 4, "fat": 1},
+        {"sku": "C", "price": 5, "fat": 2},
+    ]
+    menu = cb.Catalogue(twins, objectives=["minimise price"])
+    np.testing.assert_array_equal(menu.known(menu.encode(["A", "B", "C"])), [[-4.0], [-4.0], [-5.0]])
+    twins[0]["price"] = 3
+    with pytest.raises(SpaceError, match="the same features, but differ in 'price'"):
+        cb.Catalogue([*twins, {"sku": "D", "price": None, "fat": 3}], objectives=["minimise price"])

@@ -314,6 +314,33 @@ class TheLoop:
                 study.add(shown, kept)
         assert study.n_answers == 1
 
+    def test_what_is_measured_is_stored_replaced_and_withdrawn(self, url):
+        space = cb.Space([cb.Integer("minutes", 5, 40)], objectives=["minimise cost = measured"])
+        with Study.create(url, "bread", space, query_size=3) as study:
+            study.tell(study.ask(), [0])
+            token = study.add_rater("Ann")
+            before = study.learned_until
+            study.measure({"minutes": 12}, cost=12.5, rater="Ann")
+            assert study.learned_until > before
+            study.measure({"minutes": 20}, cost=3)
+            study.measure({"minutes": 12}, cost=13)
+            study.measure({"minutes": 20}, cost=None)
+            found = [(each.option, each.name, each.value) for each in study.measurements()]
+            assert found == [({"minutes": 12}, "cost", 13.0)]
+            assert study.rater_of(token) == "Ann"
+            assert study.n_answers == 1
+        assert [info.answers for info in Study.list(url)] == [1]
+        with Study.open(url) as again:
+            assert again.measurements() == study.measurements()
+            assert again.history() == study.history()
+            copy = Study.import_json(url, again.export_json(), name="copy")
+            assert copy.measurements() == again.measurements()
+            assert copy.duplicate("another", answers=True).measurements() == again.measurements()
+            again.archive()
+            with pytest.raises(StudyArchivedError):
+                again.measure({"minutes": 12}, cost=1)
+            assert len(again.measurements()) == 1
+
 
 class SeveralRaters:
     def test_each_has_own_open_questions_and_answers_are_learned_together(self, url):

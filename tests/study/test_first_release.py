@@ -26,7 +26,7 @@ def study(request, tmp_path):
         shutil.copy(FOLDER / "study-0.1.db", file)
         with pytest.raises(SchemaVersionError, match="choicebo upgrade"):
             Study.open(file)
-        assert [step.partition(":")[0] for step in upgrade(file)] == ["0002", "0003", "0004", "0005"]
+        assert [step.partition(":")[0] for step in upgrade(file)] == ["0002", "0003", "0004", "0005", "0006"]
         opened = Study.open(file)
     else:
         opened = Study.import_json(file, FOLDER / "study-0.1.json")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 
 import numpy as np
 import pytest
@@ -90,6 +91,52 @@ def test_the_model_is_stored_and_read_again_with_what_is_known(study):
     np.testing.assert_array_equal(again.latent(points).mean, fitted.latent(points).mean)
     with pytest.raises((ValueError, KeyError)):
         posterior_store.from_bytes(posterior_store.to_bytes(fitted))
+
+
+class Measured:
+    """Two objectives: a cost that was measured of the first few points, and what can be computed."""
+
+    measured = (True, False)
+    signs = np.ones(2)
+
+    def __init__(self, points):
+        self.numbers = {point.tobytes(): -3.0 * point[0] for point in points}
+
+    def __len__(self):
+        return 2
+
+    def with_measurements(self, points, values):
+        found = Measured(points)
+        found.numbers = dict(zip([point.tobytes() for point in points], values[:, 0], strict=True))
+        return found
+
+    def __call__(self, points):
+        return np.column_stack([[self.numbers.get(point.tobytes(), np.nan) for point in points], points[:, 1]])
+
+
+@pytest.mark.parametrize("raters", [(None, None), ("Ann", "Bo")])
+@pytest.mark.parametrize("settings", [{}, {"inducing": 10}, {"latent_dim": 0}])
+def test_a_model_is_stored_with_what_was_measured(settings, raters):
+    rng = np.random.default_rng(0)
+    X = rng.random((24, 2))
+    sets = [rng.choice(20, 3, replace=False) for _ in range(14)]
+    choices = [cb.Choice(s, [s[int(X[s, 0].argmin())]], rater=raters[at % 2]) for at, s in enumerate(sets)]
+    known = Measured(X[14:])  # of some that were never shown, too
+    model = cb.ChoiceGP(**{"latent_dim": 1, "engine": "laplace", "known": known, **settings})
+    fitted = model.fit_silently(cb.ChoiceData(X, choices))
+    content = posterior_store.to_bytes(fitted)
+    again = posterior_store.from_bytes(content, Measured(X[:1]))  # the numbers are those of the fit
+    assert again.measured == fitted.measured == (True, False)
+    np.testing.assert_array_equal(again.latent(X).mean, fitted.latent(X).mean)
+    np.testing.assert_array_equal(again.sample(X * 0.9, draws=7), fitted.sample(X * 0.9, draws=7))
+    assert again.loo(0).elpd == pytest.approx(fitted.loo(0).elpd, rel=1e-6)
+    for name, other in (("known_values", np.zeros((1, 1))), ("known_points", np.full((10, 2), np.inf))):
+        with np.load(io.BytesIO(content)) as arrays:
+            changed = {**arrays, name: other}
+        damaged = io.BytesIO()
+        np.savez(damaged, **changed)
+        with pytest.raises(ValueError, match="damaged"):
+            posterior_store.from_bytes(damaged.getvalue(), known)
 
 
 def test_an_exported_study_goes_on_as_it_would_have(study, tmp_path):

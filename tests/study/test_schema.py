@@ -23,8 +23,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0006"
-down_revision = "0005"
+revision = "0007"
+down_revision = "0006"
 
 
 def upgrade() -> None:
@@ -47,7 +47,7 @@ def later_release(tmp_path, monkeypatch):
     def make(then: str = "") -> None:
         scripts = tmp_path / "migrations"
         shutil.copytree(schema.SCRIPTS, scripts, dirs_exist_ok=True)
-        (scripts / "versions" / "v0006_note.py").write_text(STEP.format(then=then))
+        (scripts / "versions" / "v0007_note.py").write_text(STEP.format(then=then))
         monkeypatch.setattr(schema, "SCRIPTS", scripts)
 
     return make
@@ -74,9 +74,9 @@ def test_an_older_database_is_opened_only_after_an_upgrade(study_file, later_rel
     history = Study.open(study_file).history()
     later_release()
     for use in (lambda: Study.open(study_file), lambda: Study.list(study_file), lambda: new_study(study_file, "soup")):
-        with pytest.raises(SchemaVersionError, match=r"older choicebo .*0005.*0006.*choicebo upgrade"):
+        with pytest.raises(SchemaVersionError, match=r"older choicebo .*0006.*0007.*choicebo upgrade"):
             use()
-    assert upgrade(study_file) == ("0006: A note for each study.",)
+    assert upgrade(study_file) == ("0007: A note for each study.",)
     assert upgrade(study_file) == ()
     assert Study.open(study_file).history() == history
     assert query(study_file, "SELECT note FROM choicebo_study") == [(None,)]
@@ -86,7 +86,7 @@ def test_an_upgrade_that_fails_changes_nothing(study_file, later_release):
     later_release(then='op.add_column("choicebo_nothing", sa.Column("note", sa.Text))')
     with pytest.raises(StorageError):
         upgrade(study_file)
-    assert query(study_file, "SELECT version_num FROM choicebo_version") == [("0005",)]
+    assert query(study_file, "SELECT version_num FROM choicebo_version") == [("0006",)]
     assert "note" not in str(query(study_file, "PRAGMA table_info(choicebo_study)"))
 
 

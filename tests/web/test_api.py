@@ -113,7 +113,7 @@ def test_every_example_of_the_page_is_taken(serve: Callable[..., Browser]) -> No
         if "requestBody" in operation.get("post", {})
     }
     schemas = call.get("/api/v1/openapi.json").json()["components"]["schemas"]
-    assert len(examples) == 8
+    assert len(examples) == 9
     page = browser.get("/api/v1/docs").text
     for path, model in examples.items():
         [example] = schemas[model]["examples"]

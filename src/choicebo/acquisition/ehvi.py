@@ -26,7 +26,7 @@ class ExpectedImprovement:
 
     def prepare(self, known: Known, seed: int) -> Prepared:
         """The volume that each draw attains already."""
-        return Prepared(known.draws.marginals(seed), attained(known.draws.smooth, self.margin, known.draws.known_dim))
+        return Prepared(known.draws.marginals(seed), attained(known.smooth, self.margin, known.draws.known_dims))
 
     def score(self, state: Any, latent: Array) -> Array:
         """Logarithm of the expected improvement."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -41,25 +41,24 @@ class Attained(NamedTuple):
     """(draws, directions)"""
 
 
-def attained(latent: NDArray[np.float64], margin: float, known: int = 0) -> Attained:
+def attained(latent: NDArray[np.float64], margin: float, known: Sequence[int] | NDArray[np.int64] = ()) -> Attained:
     """The volume that ``latent: (draws, m, n_e)`` dominates, in units of each draw's own front.
 
     ``margin`` is how far beyond the front's worst values the volume is still counted, in units of the front's extent: it
-    decides how much the ends of the front are worth. The last ``known`` dimensions are the same in all draws. No draw hopes for
+    decides how much the ends of the front are worth. The ``known`` dimensions are the same in all draws. No draw hopes for
     more of them than there is, so that a front of few points would count nothing that lies much beyond it: there, the worst
     value of all options is where the volume begins.
     """
     optimal = memberships(latent)
     best = np.where(optimal[..., None], latent, -np.inf).max(1)
     worst = np.where(optimal[..., None], latent, np.inf).min(1)
-    if known:
-        worst[:, -known:] = latent[..., -known:].min(1)
+    fixed = np.asarray(known, dtype=np.int64)
+    worst[:, fixed] = latent[..., fixed].min(1)
     overall = latent.max(1) - latent.min(1)
     # A front of one point has no extent of its own: a fifth of the values' spread stands in.
     unit = np.maximum(best - worst, np.maximum(0.2 * overall, 1e-3))
     margins = np.full(latent.shape[2], margin)
-    if known:
-        margins[-known:] = max(margin, _KNOWN_MARGIN)
+    margins[fixed] = max(margin, _KNOWN_MARGIN)
     reference = worst - margins * unit
     inverse = np.ascontiguousarray(1.0 / sphere(latent.shape[2]).T)
     chosen = np.argsort(~optimal, axis=1, kind="stable")[:, : int(optimal.sum(1).max())]

@@ -21,6 +21,13 @@ class Known(NamedTuple):
     """Draws at the options that were answered about or are in an open question."""
     front: NDArray[np.int64]
     """``X_nd``: rows of ``draws.X`` that are believed Pareto-optimal; never empty."""
+    shown: NDArray[np.int64] | None = None
+    """Rows that were answered about or are in an open question; None: all. The others were measured only."""
+
+    @property
+    def smooth(self) -> NDArray[np.float64]:
+        """Latent values (draws, m, n_e) of what was shown, without what no input explains."""
+        return self.draws.smooth if self.shown is None else self.draws.smooth[:, self.shown]
 
 
 class Prepared(NamedTuple):

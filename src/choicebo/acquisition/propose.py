@@ -13,6 +13,7 @@ from choicebo.acquisition.interface import Acquisition, Known
 from choicebo.acquisition.maximise import Objective, any_relatives, maximise
 from choicebo.model.draws import LatentDraws
 from choicebo.space import Searchable
+from choicebo.space.points import rows_in
 from choicebo.space.spacing import spaced
 
 Array = NDArray[np.float64]
@@ -66,6 +67,7 @@ def propose(
     seed: int,
     found_by: Mapping[str, Array] | None = None,
     least_difference: float = 0.0,
+    shown: Array | None = None,
 ) -> Proposal:
     """The next question: ``new_count`` new options beside known ones.
 
@@ -74,10 +76,13 @@ def propose(
     by name, the options (n, d) that each of them found for earlier questions. ``pending: (n, d)`` are options of open
     questions: draws imagine their values, so that nothing similar is proposed. ``avoid: (n, d)`` are options that must not be
     proposed as new. Of two options that differ by less than ``least_difference`` of every range only one is shown, while there
-    are others.
+    are others. ``shown: (n, d)`` are the options that were shown so far, if not all of the draws': what was only measured is
+    nothing to compare with.
     """
     answered = np.arange(len(draws.X))
-    options = draws.X
+    if shown is not None:
+        answered = np.flatnonzero(rows_in(shown, draws.X) >= 0)
+    options, before = draws.X, len(draws.X)
     draws = draws.extended(pending, seed)
     probability = query.pareto_probabilities(draws.latent[:, answered])
     front = _likely(answered, probability)
@@ -90,7 +95,10 @@ def propose(
         acquisition = acquisitions[-1] if left_over else acquisitions[place]
         by_chance = left_over and acquisition.nearby
         beside = Beside(draws.X[len(draws.X) - len(new) :], least_difference)
-        point = best_point(draws, space, acquisition, avoid, seed + 1 + number, by_chance=by_chance, beside=beside)
+        among = None if shown is None else np.concatenate([answered, np.arange(before, len(draws.X))])
+        point = best_point(
+            draws, space, acquisition, avoid, seed + 1 + number, by_chance=by_chance, beside=beside, among=among
+        )
         if len(point) == 0:
             break
         new.append(point[0])
@@ -102,7 +110,9 @@ def propose(
     def apart(ranked: Rows, count: int, beside: Rows) -> Rows:
         return ranked[spaced(space.columns, draws.X[ranked], count, least_difference, draws.X[beside])]
 
-    known_rows = _companions(draws, new_rows, front, probability, size - len(new), companions, apart)
+    chances = np.zeros(len(draws.X))
+    chances[answered] = probability
+    known_rows = _companions(draws, new_rows, front, answered, chances, size - len(new), companions, apart)
     points = np.concatenate([draws.X[new_rows], draws.X[known_rows]])
     is_new = np.arange(len(points)) < len(new)
     finders = tuple(acquisition.name for acquisition in used)
@@ -119,12 +129,14 @@ def best_point(
     *,
     by_chance: bool = False,
     beside: Beside | None = None,
+    among: Rows | None = None,
 ) -> Array:
     """The point (1, d) of the largest acquisition, or any relative of the believed front; (0, d) if nothing is left.
 
-    Where the best is too close to what it is shown ``beside``, the next best is taken.
+    Where the best is too close to what it is shown ``beside``, the next best is taken. ``among`` are the rows of the draws
+    that were shown, if not all.
     """
-    known = Known(draws, believed_front(draws, np.arange(len(draws.X))))
+    known = Known(draws, believed_front(draws, np.arange(len(draws.X)) if among is None else among), among)
     around = draws.X[known.front]
     ranked = any_relatives(space, around, avoid, seed) if by_chance else around[:0]
     if len(ranked) == 0:
@@ -141,19 +153,25 @@ def _likely(among: Rows, probability: Array) -> Rows:
 
 
 def _companions(
-    draws: LatentDraws, new: Rows, front: Rows, probability: Array, count: int, rule: str, apart: Apart
+    draws: LatentDraws,
+    new: Rows,
+    front: Rows,
+    answered: Rows,
+    probability: Array,
+    count: int,
+    rule: str,
+    apart: Apart,
 ) -> Rows:
     """Known options for a question: of the believed front by ``rule``, and the next best where it is too small.
 
-    ``probability`` is that of each answered option, the first rows of ``draws.X``, to be Pareto-optimal among them.
+    ``probability`` is that of each row of ``draws.X`` to be Pareto-optimal among those that were ``answered`` about.
     """
-    answered = np.arange(len(probability))
     count = max(0, min(count, len(answered)))
     if count == 0:
         return answered[:0]
     if len(new) == 0:
         # Nothing new is left to show: ask about those of which it is least clear whether they belong to the set.
-        return apart(answered[np.argsort(np.abs(probability - 0.5), kind="stable")], count, new)
+        return apart(answered[np.argsort(np.abs(probability[answered] - 0.5), kind="stable")], count, new)
     if rule == "informative":
         chosen = query.most_informative(draws, new, front, count, about=np.concatenate([front, new]))
         ranked = np.concatenate([chosen, query.most_dominated(draws, new, np.setdiff1d(front, chosen), len(front))])

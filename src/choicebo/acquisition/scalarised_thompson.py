@@ -35,8 +35,8 @@ class ScalarisedThompson:
         draws = known.draws
         draw = int(rng.integers(draws.count))
         weight = rng.dirichlet(np.ones(draws.latent_dim))
-        unit = attained(draws.smooth[[draw]], 0.0, draws.known_dim).unit[:, 0]
-        return Prepared(draws.path(draw, seed), Chebyshev(draws.smooth[draw].max(0), weight / unit))
+        unit = attained(known.smooth[[draw]], 0.0, draws.known_dims).unit[:, 0]
+        return Prepared(draws.path(draw, seed), Chebyshev(known.smooth[draw].max(0), weight / unit))
 
     def score(self, state: Any, latent: Array) -> Array:
         """Augmented Chebyshev value: the worst weighted shortfall, and a little of the sum against ties."""

@@ -27,7 +27,7 @@ class Thompson:
         """One draw as a function, and the volume that it attains already."""
         draw = int(np.random.default_rng(seed).integers(known.draws.count))
         return Prepared(
-            known.draws.path(draw, seed), attained(known.draws.smooth[[draw]], self.margin, known.draws.known_dim)
+            known.draws.path(draw, seed), attained(known.smooth[[draw]], self.margin, known.draws.known_dims)
         )
 
     def score(self, state: Any, latent: Array) -> Array:

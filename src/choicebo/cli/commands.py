@@ -11,6 +11,7 @@ from choicebo.cli import (
     export_import,
     history,
     manage,
+    measure,
     new,
     objective,
     pick,
@@ -29,6 +30,7 @@ def add_to(app: typer.Typer) -> None:
     app.command("status")(status.status)
     app.command("predict")(predict.predict)
     app.command("objective")(objective.objective)
+    app.command("measure")(measure.measure)
     app.command("report")(report.report)
     app.command("history")(history.history)
     app.command("retract")(history.retract)

@@ -61,7 +61,8 @@ def new(
             "--objective",
             "-o",
             metavar="TEXT",
-            help="What is known to matter, as 'minimise price'; a column, or a formula. May be given several times.",
+            help="What is known to matter, as 'minimise price': a column, a formula, or what is measured later. "
+            "May be given several times.",
         ),
     ] = None,
     name: Annotated[

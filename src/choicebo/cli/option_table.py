@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from choicebo.presentation.cards import Card, Line, compare
+from choicebo.presentation.fields import NOTHING, Measured
 from choicebo.space import Catalogue, Option, Space
 
 KEYS = "123456789abc"
@@ -39,7 +40,7 @@ def bar(share: float, width: int = BAR, blocks: bool = True) -> str:
 class OptionTable:
     """The options of one question; the baseline, if there is one, stands beside them under the key 0.
 
-    ``blocks`` says whether the terminal can show block characters.
+    ``blocks`` says whether the terminal can show block characters, ``measured`` what is known of measured objectives.
     """
 
     def __init__(
@@ -49,8 +50,10 @@ class OptionTable:
         new: Sequence[bool] = (),
         baseline: Option | None = None,
         blocks: bool = True,
+        measured: Measured = NOTHING,
     ) -> None:
-        compared = compare(space, [*options, *([] if baseline is None else [baseline])], new)
+        shown = [*options, *([] if baseline is None else [baseline])]
+        compared = compare(space, shown, new, measured=measured)
         self.size, self.has_baseline = len(options), baseline is not None
         cards = compared.cards
         self._columns = [*zip(KEYS, cards[: self.size], strict=False), *(("0", card) for card in cards[self.size :])]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -41,9 +42,10 @@ def predict(
     """
     from choicebo.presentation.fields import describe
     from choicebo.study import Study
+    from choicebo.study.measured import measured_of, told
 
     with Study.open(study, name) as opened:
-        given = _option(opened.space, values) if values else None
+        given = read_option(opened.space, values) if values else None
         if not opened.count_answers(rater):
             raise InvalidInputError(
                 "There are no answers yet, so there is nothing to predict from: answer some with choicebo pick."
@@ -56,9 +58,10 @@ def predict(
             )
         if found is None:
             raise InvalidInputError("Every option was shown: there is no other one.")
-        described = describe(opened.space, found.option)
+        measured = measured_of(opened, [found.option], opened.posterior(rater))
+        described = describe(opened.space, found.option, measured)
     if json:
-        output.print_json({"option": found.option, "probability": found.probability})
+        output.print_json({"option": found.option, "probability": found.probability, **told(measured, found.option)})
         return
     said = f"{percent(found.probability)} likely that none of the options shown so far beats it"
     output.results().print(
@@ -66,18 +69,27 @@ def predict(
     )
 
 
-def _option(space: Space | Catalogue, values: list[str]) -> Option:
-    """The option that the words of a command describe."""
+def read_option(space: Space | Catalogue, values: list[str], others: Sequence[str] = ()) -> Option:
+    """The option that the words of a command describe.
+
+    Args:
+        space: What it belongs to.
+        values: The words.
+        others: Names that may have been meant by one that no parameter has.
+    """
     from choicebo.space import Catalogue
     from choicebo.space.values import suggestion
 
     if isinstance(space, Catalogue):
+        called = values[-1].partition("=")[0]
+        if others and len(values) > 1 and called != values[-1]:
+            raise SpaceError(f"There is no measured objective {called!r}. {suggestion(called, others)}")
         return space.parse(" ".join(values))
     texts = {name: text for name, _, text in (word.partition("=") for word in values)}
     parameters = {parameter.name: parameter for parameter in space.parameters}
     for word in texts:
         if word not in parameters:
-            raise SpaceError(f"There is no parameter {word!r}. {suggestion(word, tuple(parameters))}".rstrip())
+            raise SpaceError(f"There is no parameter {word!r}. {suggestion(word, (*parameters, *others))}".rstrip())
     missing = [each for each in parameters if each not in texts]
     if missing:
         raise SpaceError(f"The option has no {missing[0]!r}: give a value for each of {', '.join(parameters)}.")

@@ -16,13 +16,14 @@ from choicebo.cli.marking import LINES, MARKED, Marking
 from choicebo.cli.option_table import KEYS, OptionTable
 from choicebo.cli.waiting import waiting
 from choicebo.errors import ChoiceboError, InvalidInputError
-from choicebo.formatting import counted, explained_by, value_text
+from choicebo.formatting import counted, explained_by, known_names, value_text
 from choicebo.history.steering import written_option, written_value
 from choicebo.optimizer.patience import PATIENCE
 from choicebo.presentation import output
 from choicebo.presentation.answering import Said, said
 from choicebo.space import Catalogue
 from choicebo.study import OWNER, Answer, Question, Study
+from choicebo.study.measured import measured_of
 
 CHOOSING = "Choosing the next question"
 KEEP_SOMETHING = "Mark at least one option to keep, or s to skip."
@@ -139,8 +140,8 @@ class Turn(ABC):
         told = f"{question.reason} So far there {'is' if answers == 1 else 'are'} {counted(answers, 'answer')}"
         if question.latent_dim is None:
             return f"{told}."
-        known = [objective.name for objective in self.study.space.objectives]
-        return f"{told}, explained by {explained_by(question.latent_dim, known)}."
+        known = known_names(self.study.space.objectives)
+        return f"{told}, explained by {explained_by(question.latent_dim, *known)}."
 
     def command(self, word: str, question: Question) -> tuple[Act | None, str] | None:
         """What a key or word asks for: a decision, if it is one, and a hint; None if it is no command."""
@@ -167,7 +168,10 @@ class Turn(ABC):
 
     def options(self, question: Question, blocks: bool = True) -> OptionTable:
         """The options of a question, ready to be shown."""
-        return OptionTable(self.study.space, question.options, question.new, self.study.baseline, blocks)
+        study = self.study
+        shown = [*question.options, *([] if study.baseline is None else [study.baseline])]
+        measured = measured_of(study, shown)
+        return OptionTable(study.space, question.options, question.new, study.baseline, blocks, measured)
 
     def _undo(self) -> int:
         """Take the latest act back; 1 if it was an answer."""

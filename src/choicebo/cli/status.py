@@ -15,7 +15,6 @@ from choicebo.presentation import output
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from choicebo.optimizer import ParetoOption
     from choicebo.study import Answer, Status, Study, StudyInfo
 
 
@@ -69,7 +68,7 @@ def show(study: Study, found: Status) -> None:
         output.warn(found.trust)
     if found.pareto_set:
         console.print(f"Options that probably no other one beats: {len(found.pareto_set)}", style="bold")
-        console.print(_pareto_table(study, found.pareto_set, console))
+        console.print(_pareto_table(study, found, console))
     for sentence in found.agreement:
         console.print(sentence, markup=False, highlight=False)
     for each in found.surprising:
@@ -83,7 +82,7 @@ def show(study: Study, found: Status) -> None:
         console.print(found.advice.sentence, markup=False, highlight=False, style="bold")
 
 
-def _pareto_table(study: Study, found: tuple[ParetoOption, ...], console: Console, most: int = 20) -> Any:
+def _pareto_table(study: Study, status: Status, console: Console, most: int = 20) -> Any:
     """The probable Pareto set with its probabilities as a table."""
     from rich.table import Table
     from rich.text import Text
@@ -91,10 +90,10 @@ def _pareto_table(study: Study, found: tuple[ParetoOption, ...], console: Consol
     from choicebo.cli.option_table import bar
     from choicebo.presentation.fields import as_table
 
-    blocks = output.draws_blocks(console)
+    blocks, found = output.draws_blocks(console), status.pareto_set
     table = Table(border_style="dim")
     table.add_column("probability", no_wrap=True)
-    headings, rows = as_table(study.space, [each.option for each in found[:most]])
+    headings, rows = as_table(study.space, [each.option for each in found[:most]], status.measured)
     for heading in headings:
         table.add_column(Text(heading), overflow="fold")
     for each, row in zip(found, rows, strict=False):
@@ -130,7 +129,12 @@ def _clash_table(study: Study, *answers: Answer) -> Any:
 def _counts(found: Status) -> str:
     answers, options = plural(found.answers, "answer"), counted(found.options_shown, "option")
     parts = [f"[bold]{found.answers}[/bold] {answers}", f"{options} shown"]
-    for count, words in ((found.skips, "skipped"), (found.retracted, "retracted"), (found.open_questions, "open")):
+    for count, words in (
+        (found.skips, "skipped"),
+        (found.retracted, "retracted"),
+        (found.open_questions, "open"),
+        (found.measurements, plural(found.measurements, "measurement")),
+    ):
         if count:
             parts.append(f"{count} {words}")
     if len(found.raters) > 1:

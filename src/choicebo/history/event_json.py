@@ -15,7 +15,8 @@ from choicebo.errors import ChoiceboError, DataError
 from choicebo.extras import needs
 from choicebo.formatting import as_given
 from choicebo.history import steering
-from choicebo.history.events import Event, Kind, option_key
+from choicebo.history.events import Event, Kind, Measured, option_key
+from choicebo.history.measuring import read_measured
 from choicebo.history.question import OWNER, Question
 from choicebo.history.rules import seconds_taken
 from choicebo.history.state import State
@@ -87,6 +88,13 @@ class AskedRecord(Strict):
     wishes: WishesRecord | None = None
 
 
+class MeasuredRecord(Strict):
+    """Values that were entered for an option; null withdraws one."""
+
+    option: dict[str, Any]
+    values: dict[str, float | None] = Field(min_length=1)
+
+
 class EventRecord(Strict):
     """An event; options are numbers in the list of options."""
 
@@ -103,6 +111,7 @@ class EventRecord(Strict):
     asked: AskedRecord | None = None
     options: list[int] = []
     new: list[bool] = []
+    measured: MeasuredRecord | None = None
 
 
 class EventsRecord(BaseModel):
@@ -143,7 +152,7 @@ def from_record(
     events: list[Event] = []
     for at, line in enumerate(record.log):
         try:
-            events.append(_event(line, at, events, options, raters))
+            events.append(_event(line, at, events, options, raters, space))
             _check_choice(line, events[-1], record.log, points, has_baseline)
             if line.asked is not None and line.asked.wishes is not None:
                 wishes = line.asked.wishes
@@ -192,6 +201,9 @@ def _line(event: Event, options: Mapping[str, tuple[int, Option]]) -> dict[str, 
         ),
         options=[options[option_key(option)][0] for option in event.options],
         new=list(event.new),
+        measured=None
+        if event.measured is None
+        else MeasuredRecord(option=event.measured.option, values=dict(event.measured.values)),
     )
     line = record.model_dump(exclude_defaults=True)
     if question is not None:
@@ -200,7 +212,12 @@ def _line(event: Event, options: Mapping[str, tuple[int, Option]]) -> dict[str, 
 
 
 def _event(
-    line: EventRecord, at: int, before: Sequence[Event], options: Sequence[Option], raters: Sequence[str] | None
+    line: EventRecord,
+    at: int,
+    before: Sequence[Event],
+    options: Sequence[Option],
+    raters: Sequence[str] | None,
+    space: Searchable,
 ) -> Event:
     if line.position != at + 1:
         raise DataError(f"its position is {line.position}; entries are numbered from 1 without gaps.")
@@ -212,7 +229,9 @@ def _event(
         raise DataError('a question and an addition have "options" and as many "new", and nothing else has.')
     if any(not 0 <= number < len(options) for number in line.options):
         raise DataError(f"its options are {as_given(line.options)}, but there are {len(options)}.")
-    if line.target is None and line.kind not in ("question", "addition"):
+    if (line.kind == "measurement") != (line.measured is not None):
+        raise DataError('a measurement has "measured", and nothing else has.')
+    if line.target is None and line.kind not in ("question", "addition", "measurement"):
         raise DataError(f'a {line.kind} has a "target": the position of what it is about.')
     if line.target is not None:
         target = before[line.target - 1] if 1 <= line.target <= len(before) else None
@@ -241,7 +260,12 @@ def _event(
         tuple(shown) if is_addition else (),
         tuple(line.new) if is_addition else (),
         marks,
+        _measured(line.measured, space),
     )
+
+
+def _measured(given: MeasuredRecord | None, space: Searchable) -> Measured | None:
+    return None if given is None else read_measured(space, given.option, given.values)
 
 
 def _marks(line: EventRecord, kept: tuple[int, ...] | None, shown: int) -> Marks | None:

@@ -7,14 +7,24 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from choicebo.choices.marks import Marks
 from choicebo.history.question import OWNER, Question
 from choicebo.space import Option
 
 ActKind = Literal["answer", "correction", "skip", "addition"]
-Kind = Literal["question", "answer", "correction", "skip", "addition", "undo", "retraction", "restoration"]
+Kind = Literal[
+    "question", "answer", "correction", "skip", "addition", "undo", "retraction", "restoration", "measurement"
+]
+
+
+class Measured(NamedTuple):
+    """Values of measured objectives that were entered for an option."""
+
+    option: Option
+    values: Mapping[str, float | None]
+    """By the name of the objective, in its own units; None withdraws what was entered before."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +32,7 @@ class Event:
     """Something that happened.
 
     A question is asked, answered, skipped; its answer is corrected, retracted, restored; a choice made elsewhere is added; any of
-    these acts is undone.
+    these acts is undone. An option is measured.
     """
 
     position: int
@@ -45,6 +55,8 @@ class Event:
     """Which of it had never been shown before."""
     marks: Marks | None = None
     """Of an answer that says more than what is kept: the best, the best and the worst, or an order."""
+    measured: Measured | None = None
+    """Of a measurement: the option, which need not have been shown, and its values."""
 
     @property
     def options(self) -> tuple[Option, ...]:

@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Literal
 
 from choicebo.history.answer import Answer
-from choicebo.history.events import ActKind, Event
+from choicebo.history.events import ActKind, Event, Measured, option_key
 from choicebo.history.question import OWNER, Question
 
 EVERYBODY = None
@@ -76,6 +76,9 @@ class State:
         """Those not undone, in order: everybody's, and each rater's."""
         self._counting: dict[str | None, set[int]] = defaultdict(set)
         self._last: dict[str | None, int] = defaultdict(int)
+        self._measured: dict[str, dict[str, Event]] = {}
+        """The latest measurement of each objective by name, of each option by key."""
+        self._measured_until = 0
         self._effective: dict[tuple[str | None, bool], _Effective] = {}
         for event in events:
             self.apply(event)
@@ -92,6 +95,8 @@ class State:
             self._ask(event, event.question)
         elif event.is_act:
             self._act(event)
+        elif event.measured is not None:
+            self._measure(event, event.measured)
         else:
             assert event.target is not None
             target = self.events[event.target]
@@ -119,6 +124,11 @@ class State:
         for rater in (EVERYBODY, event.rater):
             self._acts[rater][event.position] = event
         self._count(event, event.kind != "skip")
+
+    def _measure(self, event: Event, measured: Measured) -> None:
+        known = self._measured.setdefault(option_key(measured.option), {})
+        known.update(dict.fromkeys(measured.values, event))
+        self.learned_until = self._measured_until = event.position
 
     def _undo(self, act: Event) -> None:
         self.undone.add(act.position)
@@ -155,8 +165,8 @@ class State:
         return self._last[EVERYBODY]
 
     def last(self, rater: str | None = EVERYBODY) -> int:
-        """The position of the latest event of a rater."""
-        return self._last.get(rater, 0)
+        """The position of the latest event of a rater, or of the latest measurement, which is everybody's."""
+        return max(self._last.get(rater, 0), self._measured_until)
 
     @property
     def next_id(self) -> int:
@@ -241,31 +251,52 @@ class State:
             return "corrected"
         return "retracted" if act.position in self.retracted else "standing"
 
+    # ---- measurements
+
+    def measurements(self) -> list[Event]:
+        """What was measured and neither replaced nor withdrawn, in the order in which it was entered."""
+        latest = {event.position: event for known in self._measured.values() for event in known.values()}
+        holding = (self._holding(latest[position]) for position in sorted(latest))
+        return [event for event in holding if event.measured is not None and event.measured.values]
+
+    def _holding(self, event: Event) -> Event:
+        """A measurement with those of its values that were neither replaced nor withdrawn."""
+        assert event.measured is not None
+        option, values = event.measured
+        latest = self._measured[option_key(option)]
+        holds = {name: value for name, value in values.items() if value is not None and latest[name] is event}
+        return replace(event, measured=Measured(option, holds))
+
     # ---- what a question is computed from
 
     def effective(self, rater: str | None = EVERYBODY, *, named: bool = False) -> tuple[Event, ...]:
         """The shortest history that leads to the same question: nothing in it is undone, corrected or retracted.
 
-        With a rater, it is theirs alone, as if nobody else took part. When something was answered is left out, which teaches
-        nothing, and who answered, unless it is to be ``named``.
+        With a rater, it is theirs alone, as if nobody else took part; what was measured is a fact, whoever entered it. When
+        something was answered is left out, which teaches nothing, and who answered, unless it is to be ``named``.
         """
         known = self._effective.setdefault((rater, named), _Effective(named=named))
         for position in range(known.until + 1, self.position + 1):
             event = self.events.get(position)
-            if event is not None and rater in (EVERYBODY, event.rater):
+            if event is not None and (rater in (EVERYBODY, event.rater) or event.measured is not None):
                 self._extend(known, event)
         known.until = self.position
         return tuple(known.events)
 
     def _extend(self, known: _Effective, event: Event) -> None:
         found = known.events
-        rater = event.rater if known.named else OWNER
+        rater = event.rater if known.named and event.measured is None else OWNER
         plain = replace(event, position=len(found) + 1, rater=rater, at=None, seconds=None, target=None)
         if event.question is not None:
             known.questions += 1
             found.append(
                 replace(plain, question=replace(event.question, id=known.questions, rater=rater, known_until=0))
             )
+        elif event.measured is not None:
+            holding = self._holding(event).measured
+            if holding is None or not holding.values:
+                return
+            found.append(replace(plain, measured=holding))
         elif self._is_top(event):
             hidden = event.position in self.retracted
             if event.kind == "addition":

@@ -6,7 +6,7 @@ from __future__ import annotations
 from choicebo.insight.agreement import Keeping, OptionForPeople, PeopleInsight, agreement
 from choicebo.insight.calibration import Calibration, calibration
 from choicebo.insight.drivers import Driver, Objective, drivers
-from choicebo.insight.known import KnownObjective, known_objectives
+from choicebo.insight.known import KnownObjective, known_objectives, measured_values
 from choicebo.insight.numbering import Numbering, numbering
 from choicebo.insight.stopping import StopAdvice, stop_advice
 from choicebo.insight.surprise import Surprise, surprises
@@ -26,6 +26,7 @@ __all__ = [
     "calibration",
     "drivers",
     "known_objectives",
+    "measured_values",
     "numbering",
     "stop_advice",
     "surprises",

@@ -54,7 +54,7 @@ class StopAdvice:
     remaining: float
     """Expected share of the reachable latent hypervolume that the Pareto set lacks; the mean of the last looks."""
     pareto_set: tuple[int, ...]
-    """Rows of ``posterior.options`` that now look Pareto-optimal."""
+    """Rows of ``posterior.answered`` that now look Pareto-optimal."""
     answers: int
     sentence: str
     looks: int = 1
@@ -150,11 +150,11 @@ def foresee(
 ) -> Foresight:
     """Draws of what the next question is about; the arguments are those of `stop_advice`."""
     unseen = _candidates(posterior, candidates)
-    known = len(posterior.options)
+    known = len(posterior.answered)
     asked = None if question is None else numeric(question, "question", "(k, d)")
     if asked is not None and (asked.ndim != 2 or asked.shape[1] != unseen.shape[1] or len(asked) < 2):
         raise InvalidInputError(f"question must have shape (k, {unseen.shape[1]}) with k >= 2, got {asked.shape}")
-    points = np.concatenate([posterior.options, unseen, *([] if asked is None else [asked])])
+    points = np.concatenate([posterior.answered, unseen, *([] if asked is None else [asked])])
     latent = posterior.sample(points, draws=draws, seed=seed)
     optimal = np.stack([pareto.non_dominated(values[:known]) for values in latent])
     probability = optimal.mean(0)

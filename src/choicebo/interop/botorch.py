@@ -59,15 +59,16 @@ class ChoiceModel(EnsembleModel):  # type: ignore[misc]
                 raise InvalidInputError(f"{name} must be a whole number of at least 1, got {as_given(given)}")
         super().__init__()
         if posterior.latent_dim == 0:
-            raise InvalidInputError("nothing of this posterior is hidden: its objectives are known functions")
-        known = posterior.draws.thinned(draws)
+            raise InvalidInputError(
+                "nothing of this posterior is hidden: its objectives are known functions or measured"
+            )
+        known = posterior.draws.thinned(draws).hidden_only()
         self._num_outputs = posterior.latent_dim
         self._kernel, self._nugget = kernel_named(known.kernel), known.nugget
         for name, value in _paths(known, features, np.random.default_rng(seed)).items():
             self.register_buffer(f"_{name}", torch.as_tensor(value))
         # The numbering of the objectives is arbitrary, and may differ between draws.
-        hidden = known.latent[..., : known.hidden_dim]
-        self.register_buffer("_orders", torch.as_tensor(aligned_orders(hidden)))
+        self.register_buffer("_orders", torch.as_tensor(aligned_orders(known.latent)))
 
     @property
     def batch_shape(self) -> torch.Size:

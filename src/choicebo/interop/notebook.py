@@ -11,10 +11,12 @@ from choicebo.choices.marks import QUESTIONS
 from choicebo.errors import AlreadyAnsweredError, ChoiceboError, InvalidInputError
 from choicebo.extras import needs
 from choicebo.history import OWNER
+from choicebo.history.measuring import entered_values
 from choicebo.model import compiling
 from choicebo.presentation.answering import ANSWERING, Said, in_order, said
 from choicebo.presentation.card_html import failure_html, question_html
 from choicebo.presentation.cards import Picture, card_of, compare
+from choicebo.presentation.fields import Measured
 from choicebo.space import Catalogue, Option, Space
 
 with needs("notebook", "widget()"):
@@ -69,6 +71,10 @@ class Loop(Protocol):
 
     def ask(self) -> Question:
         """The open question, or a new one."""
+        ...
+
+    def measured(self, options: Sequence[Option]) -> Measured:
+        """What was measured of options."""
         ...
 
     @property
@@ -165,7 +171,7 @@ class ChoiceWidget(anywidget.AnyWidget):  # type: ignore[misc]
         self._question = question
         self._reply(
             question_html(
-                compare(loop.space, question.options, question.new, loop.picture),
+                compare(loop.space, question.options, question.new, loop.picture, loop.measured(question.options)),
                 question.id,
                 question=loop.text,
                 way=loop.way,
@@ -225,6 +231,10 @@ class OptimizerLoop:
         """Whether there is something to take back."""
         return any(event.is_act for event in self._optimizer.situation.events)
 
+    def measured(self, options: Sequence[Option]) -> Measured:
+        """What was measured of options."""
+        return entered_values(self._optimizer.situation.known, self.space, options)
+
 
 class StudyLoop:
     """The questions of a study to one of its raters."""
@@ -268,6 +278,12 @@ class StudyLoop:
     def can_undo(self) -> bool:
         """Whether there is something to take back."""
         return self._study.count_latest(self._rater or OWNER) > 0
+
+    def measured(self, options: Sequence[Option]) -> Measured:
+        """What was measured of options."""
+        from choicebo.study.measured import measured_of
+
+        return measured_of(self._study, options)
 
 
 def _positions(given: Any) -> list[int]:

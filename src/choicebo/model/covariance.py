@@ -32,8 +32,12 @@ class Hyperparameters(NamedTuple):
     """(n_e,): of several people, the share of each part's variance that is a person's own, as the logarithm of its odds; empty
     where one person answered."""
     known: Array = np.zeros(0)
-    """(k,): logarithms of the scales of known objectives, which have no covariance function: how much a standard deviation of
-    each counts, in units of the noise."""
+    """(k,): logarithms of the scales of known objectives, measured ones included: how much a standard deviation of each counts,
+    in units of the noise."""
+    measured: Array = np.zeros((0, 0))
+    """(q, d + 2): of each measured objective the logarithms of the length-scales, of what the amplitude (in standard deviations
+    of its numbers) exceeds one by, and of the noise of its numbers (in units of the amplitude), which the choices do not
+    change; see :mod:`~choicebo.model.measured`."""
 
 
 def mixing(hyper: Hyperparameters) -> Array:
@@ -82,10 +86,17 @@ class HyperPrior(NamedTuple):
     """Of the scale of a known objective."""
     known_spread: float = 1.5
     """Wide: what is known may decide every answer, or hardly any."""
+    amplitude_excess: float = 0.3
+    """By so much a measured objective varies more than its numbers, which may be alike by chance; in standard deviations."""
+    amplitude_spread: float = 1.0
+    measurement_noise: float = 0.05
+    """Of the numbers of a measured objective, as a share of its standard deviation: an invoice is hardly wrong, ..."""
+    measurement_noise_spread: float = 1.0
+    """... but what comes from a scale may be."""
 
-    def centre(self, dim: int, n_e: int, known: int = 0, people: bool = False) -> Hyperparameters:
+    def centre(self, dim: int, n_e: int, known: int = 0, people: bool = False, measured: int = 0) -> Hyperparameters:
         """The prior's medians for ``dim`` inputs, ``n_e`` latent dimensions and so many known objectives, of one person or of
-        several ``people``."""
+        several ``people``; so many of those that are known are ``measured``."""
         log_lengthscale = math.log(self.lengthscale_median) + 0.5 * math.log(dim)
         return Hyperparameters(
             np.full((n_e, dim), log_lengthscale),
@@ -93,6 +104,12 @@ class HyperPrior(NamedTuple):
             np.zeros((n_e, n_e)),
             np.zeros(n_e if people else 0),
             np.full(known, math.log(self.known_median)),
+            np.tile(
+                [*[log_lengthscale] * dim, math.log(self.amplitude_excess), math.log(self.measurement_noise)],
+                (measured, 1),
+            )
+            if measured
+            else np.zeros((0, 0)),
         )
 
     def log_density(self, hyper: Hyperparameters) -> float:
@@ -101,19 +118,33 @@ class HyperPrior(NamedTuple):
         penalty = self.independence * np.log1p(squares).sum()
         # All shares of personal taste are equally probable: in the logarithm of the odds that is the logistic density.
         penalty += (np.logaddexp(0.0, hyper.personal) + np.logaddexp(0.0, -hyper.personal)).sum()
+        penalty += 0.5 * (self._measured(hyper)[0] ** 2).sum()
         return float(-0.5 * ((lengthscale**2).sum() + (scale**2).sum() + (known**2).sum()) - penalty)
 
     def gradient(self, hyper: Hyperparameters) -> Hyperparameters:
         """Derivatives of :meth:`log_density`."""
         lengthscale, scale, squares, known = self._standardised(hyper)
         by_coupling = -2.0 * self.independence * np.tril(hyper.coupling, -1) / (1.0 + squares)[:, None]
+        measured, spread = self._measured(hyper)
         return Hyperparameters(
             -lengthscale / self.lengthscale_spread,
             -scale / self.scale_spread,
             by_coupling,
             1.0 - 2.0 * personal_share(hyper),
             -known / self.known_spread,
+            -measured / spread,
         )
+
+    def _measured(self, hyper: Hyperparameters) -> tuple[Array, Array]:
+        """Hyperparameters of measured objectives in units of their prior's spreads, (q, d + 2), and the spreads.
+
+        The noise is not among them: the numbers alone say how large it is, before the choices are looked at.
+        """
+        if len(hyper.measured) == 0:
+            return hyper.measured, np.ones_like(hyper.measured)
+        dim = hyper.measured.shape[1] - 2
+        spread = np.array([*[self.lengthscale_spread] * dim, self.amplitude_spread, np.inf])
+        return (hyper.measured - self.centre(dim, 0, measured=1).measured) / spread, spread
 
     def _standardised(self, hyper: Hyperparameters) -> tuple[Array, Array, Array, Array]:
         n_e, dim = hyper.log_lengthscale.shape
@@ -246,13 +277,21 @@ def factors_gradient(
     slopes = (1.0 - nugget) * kernel_named(kernel).slope(found.r)
     result = np.empty_like(log_lengthscale)
     for d, (lower, by) in enumerate(zip(found.lower, inner, strict=True)):
-        by = np.tril(by)
-        np.fill_diagonal(by, 0.5 * np.diag(by))
-        half = solve_triangular(lower, by, lower=True, trans="T", check_finite=False)
-        by_covariance = solve_triangular(lower, half.T, lower=True, trans="T", check_finite=False)
+        by_covariance = covariance_halves(lower, by)
         # The derivative of r^2 by a log length-scale is -2 (difference / length-scale)^2.
         result[d] = -np.exp(-2.0 * log_lengthscale[d]) * (squared @ (by_covariance * slopes[d]).reshape(-1))
     return result
+
+
+def covariance_halves(lower: Array, inner: Array) -> Array:
+    """Derivative by a covariance ``L L^T`` of what has the derivative ``B`` by its factor ``L``; ``inner: (m, m)`` is ``L^T B``.
+
+    It is not symmetric; a covariance is, so that only its sum with its transpose counts.
+    """
+    by = np.tril(inner)
+    np.fill_diagonal(by, 0.5 * np.diag(by))
+    half = solve_triangular(lower, by, lower=True, trans="T", check_finite=False)
+    return np.asarray(solve_triangular(lower, half.T, lower=True, trans="T", check_finite=False))
 
 
 def safe_cholesky(K: Any) -> Array:

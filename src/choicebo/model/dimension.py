@@ -324,7 +324,8 @@ def count(n_e: int) -> str:
 def _one_more(hyper: Hyperparameters, prior: HyperPrior) -> Hyperparameters:
     """The hyperparameters of a smaller model, and the prior's centre for one more dimension."""
     n_e, dim = hyper.log_lengthscale.shape
-    larger = [np.array(part) for part in prior.centre(dim, n_e + 1, len(hyper.known), len(hyper.personal) > 0)]
+    centre = prior.centre(dim, n_e + 1, len(hyper.known), len(hyper.personal) > 0, len(hyper.measured))
+    larger = [np.array(part) for part in centre]
     for all_of_it, known in zip(larger, hyper, strict=True):
         all_of_it[tuple(slice(length) for length in np.shape(known))] = known
     return Hyperparameters(*larger)

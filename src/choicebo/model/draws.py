@@ -92,7 +92,8 @@ class LatentDraws:
     own: OwnValues | None = None
     """What is known of further options, where these are so many that the draws are not at all of them."""
     known: Known | None = None
-    """Latent values that are the same in every draw: known objectives, behind the latent functions everywhere below."""
+    """Objectives whose latent values are the same in every draw, behind the latent functions everywhere below. Measured ones are
+    among the latent functions here, behind the hidden ones; in what the draws are asked for, all objectives have their order."""
 
     @classmethod
     def of(
@@ -117,17 +118,27 @@ class LatentDraws:
     @property
     def latent_dim(self) -> int:
         """The number of latent dimensions, those of known objectives included."""
-        return self.hidden_dim + self.known_dim
+        return self.learned_dim + (0 if self.known is None else len(self.known.of_fixed))
 
     @property
-    def known_dim(self) -> int:
-        """The number of known objectives, whose dimensions are the last."""
-        return 0 if self.known is None else self.known.count
+    def known_dims(self) -> Rows:
+        """The latent dimensions that are the same in all draws: the known objectives, but for measured ones."""
+        return np.zeros(0, dtype=np.int64) if self.known is None else self.hidden_dim + self.known.of_fixed
 
     @property
     def hidden_dim(self) -> int:
-        """The number of latent dimensions that are not known."""
+        """The number of latent dimensions that are neither known nor measured; they are the first."""
+        return self.learned_dim - (0 if self.known is None else len(self.known.of_measured))
+
+    @property
+    def learned_dim(self) -> int:
+        """The number of latent dimensions that have a Gaussian process: the hidden ones, and those of measured objectives."""
         return len(self.factors)
+
+    @property
+    def learned_dims(self) -> Rows | slice:
+        """Which these are."""
+        return slice(self.learned_dim) if self.known is None else self.known.processes(self.hidden_dim)
 
     @functools.cached_property
     def parts(self) -> Array:
@@ -146,23 +157,42 @@ class LatentDraws:
         return self._with_known(np.asarray((self.parts - own) @ self.mixing.T), self.X)
 
     def _with_known(self, hidden: Array, points: Array) -> Array:
-        """Latent values (draws, n, n_e) with those of known objectives at ``points: (n, d)`` behind them."""
+        """Latent values (draws, n, n_e) with those of known objectives at ``points: (n, d)``, behind the hidden ones."""
         if self.known is None:
             return hidden
         values = self.known(points)
-        return np.concatenate([hidden, np.broadcast_to(values, (len(hidden), *values.shape))], axis=2)
+        fixed = np.broadcast_to(values, (len(hidden), *values.shape))
+        if len(self.known.of_measured) == 0:
+            return np.concatenate([hidden, fixed], axis=2)
+        return np.moveaxis(self.known.arranged(*(np.moveaxis(part, 2, 0) for part in (hidden, fixed))), 0, 2)
 
     @functools.cached_property
     def _weights(self) -> Array:
         """(n_e, draws, m): ``K^-1 parts``."""
         pairs = zip(self.factors, np.swapaxes(self.whitened, 0, 1), strict=True)
         found = [_solved(lower, white.T, trans="T").T for lower, white in pairs]
-        return np.array(found).reshape(self.hidden_dim, self.count, len(self.X))
+        return np.array(found).reshape(self.learned_dim, self.count, len(self.X))
 
     def taken(self, rows: Rows) -> LatentDraws:
         """These draws only, a draw that is given twice counting twice."""
         own = None if self.own is None else self.own.taken(rows)
         return dataclasses.replace(self, whitened=self.whitened[rows], own=own)
+
+    def hidden_only(self) -> LatentDraws:
+        """The same draws of the hidden dimensions alone: these depend on nothing that is known or measured."""
+        hidden = self.hidden_dim
+        own = self.own
+        if own is not None:
+            own = dataclasses.replace(own, mean=own.mean[:, :hidden], spread=own.spread[:, :hidden])
+        return dataclasses.replace(
+            self,
+            whitened=self.whitened[:, :hidden],
+            factors=self.factors[:hidden],
+            lengthscales=self.lengthscales[:hidden],
+            mixing=self.mixing[:hidden, :hidden],
+            own=own,
+            known=None,
+        )
 
     def thinned(self, count: int) -> LatentDraws:
         """At most ``count`` draws, spread evenly over all of them."""
@@ -173,7 +203,7 @@ class LatentDraws:
 
         The latter are pivots of an incomplete Cholesky factorisation: each is the option that is least known from those before.
         """
-        scaled = self.X / self.lengthscales.mean(0) if self.hidden_dim else self.X
+        scaled = self.X / self.lengthscales.mean(0) if self.learned_dim else self.X
         chosen, left = [], np.ones(len(self.X))
         columns = np.zeros((len(self.X), count))
         for number in range(count):
@@ -213,7 +243,7 @@ class LatentDraws:
             rest[:, at] = np.tensordot(share, self.own.spread[..., rows[at]] ** 2, axes=1)
         mean = self._with_known(parts @ self.mixing.T, points)
         variance = np.zeros((len(points), self.latent_dim))
-        variance[:, : self.hidden_dim] = rest.T @ (self.mixing**2).T
+        variance[:, self.learned_dims] = rest.T @ (self.mixing**2).T
         return mean, variance
 
     def at(self, points: Array, seed: Seed) -> Array:
@@ -222,7 +252,7 @@ class LatentDraws:
         Equal points are one option and get equal values.
         """
         where = rows_in(self.X, points)
-        result = self.latent[:, where, : self.hidden_dim]
+        result = self.latent[:, where][..., self.learned_dims]
         if (where < 0).any():
             fresh, inverse = np.unique(points[where < 0], axis=0, return_inverse=True)
             deviates = self._deviates(len(fresh), seed)
@@ -259,13 +289,13 @@ class LatentDraws:
         added, rows = added[order], rows[order]
         m, total = len(self.X), len(self.X) + len(added)
         cross = self._cross(added)
-        lower = np.zeros((self.hidden_dim, total, total))
+        lower = np.zeros((self.learned_dim, total, total))
         lower[:, :m, :m] = self.factors
         lower[:, m:, :m] = np.swapaxes(cross, 1, 2)
         lower[:, m:, m:] = self._factors_of_rest(added, cross)
         if self.own is not None and (known := int((rows >= 0).sum())):
             own = self.own.values(rows[:known], deviates[..., :known])
-            for d in range(self.hidden_dim):
+            for d in range(self.learned_dim):
                 deviates[:, d, :known] = _solved(lower[d, m : m + known, m : m + known], own[:, d].T).T
         return dataclasses.replace(
             self,
@@ -286,13 +316,13 @@ class LatentDraws:
             known=self.known,
             weights=self._weights,
             whitening=np.array([_solved(lower, identity) for lower in self.factors]).reshape(self.factors.shape),
-            deviates=_spread_deviates(self.hidden_dim, self.count, seed),
+            deviates=_spread_deviates(self.learned_dim, self.count, seed),
         )
 
     def path(self, draw: int, seed: int, features: int = FEATURES) -> Path:
         """Draw number ``draw`` as a function of the point."""
         rng = np.random.default_rng(seed)
-        dim, n_e = self.X.shape[1], self.hidden_dim
+        dim, n_e = self.X.shape[1], self.learned_dim
         frequency = np.array([frequencies(self.kernel, features, dim, rng) for _ in range(n_e)])
         frequency = frequency.reshape(n_e, features, dim) / self.lengthscales[:, None]
         phase = rng.uniform(0.0, 2.0 * math.pi, (n_e, features))
@@ -322,7 +352,7 @@ class LatentDraws:
     def _cross(self, points: Array) -> Array:
         """(n_e, m, n): ``L^-1 k(X, points)``, whose product with the whitened draws is the conditional mean."""
         found = [_solved(lower, self._covariance(d, self.X, points)) for d, lower in enumerate(self.factors)]
-        return np.array(found).reshape(self.hidden_dim, len(self.X), len(points))
+        return np.array(found).reshape(self.learned_dim, len(self.X), len(points))
 
     def _factors_of_rest(self, points: Array, cross: Array) -> Array:
         """(n_e, n, n): Cholesky factors of the covariance that is left at different, unknown points."""
@@ -331,7 +361,7 @@ class LatentDraws:
         return np.array([safe_cholesky(each + identity) for each in rest]).reshape(-1, *identity.shape)
 
     def _deviates(self, points: int, seed: Seed) -> Array:
-        return np.random.default_rng(seed).standard_normal((self.count, self.hidden_dim, points))
+        return np.random.default_rng(seed).standard_normal((self.count, self.learned_dim, points))
 
 
 def evenly(total: int, count: int) -> Rows:

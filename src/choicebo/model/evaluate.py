@@ -87,7 +87,8 @@ class Likelihood:
     """
 
     X: Array
-    """(m, d): the options that were shown; with :attr:`people`, one row for each option and person who saw it."""
+    """(m, d): the options that were shown, and those of which something was measured; with :attr:`people`, one row for each
+    option and person who saw it."""
     rows: NDArray[np.int64]
     """Which rows of ``data.X`` they are."""
     ragged: Ragged
@@ -111,8 +112,11 @@ class Likelihood:
         *,
         threshold: float = THRESHOLD,
         by_person: bool = False,
+        also: NDArray[np.int64] | None = None,
     ) -> Likelihood:
         """The likelihood of ``data``; ``by_person`` where each rater has latent values of their own.
+
+        ``also`` are rows of the data's options that have latent values whether they were shown or not.
 
         >>> import choicebo as cb
         >>> data = cb.ChoiceData([[0.0], [0.5], [1.0]], [cb.Choice((0, 2), (2,))])
@@ -128,6 +132,10 @@ class Likelihood:
         codes = {name: code for code, name in enumerate(names)}
         who = np.repeat([codes[c.rater] if by_person else 0 for c in different], sizes).astype(np.int64)
         keys, members = np.unique(who * len(data.X) + shown, return_inverse=True)
+        if also is not None and len(also):
+            every = np.union1d(keys, also)
+            members = np.searchsorted(every, keys[members])
+            keys = every
         rows, of_row = keys % len(data.X), keys // len(data.X)
         ragged = Ragged(
             members.astype(np.int32),

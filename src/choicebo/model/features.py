@@ -8,6 +8,8 @@ posterior is asked: :class:`~choicebo.model.draws.LatentDraws` knows the inducin
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
@@ -119,6 +121,14 @@ class FeatureFactors:
             cross = (1.0 - nugget) * self._kernel.value(self._distances(d))
             self.phi[d] = solve_triangular(lower, cross.T, lower=True, check_finite=False, overwrite_b=True).T
             self.phi[d, inducing] = lower
+
+    def one(self, d: int) -> FeatureFactors:
+        """Those of one latent dimension."""
+        ours = slice(d, d + 1)
+        found = copy.copy(self)
+        found._log_lengthscale, found.phi = self._log_lengthscale[ours], self.phi[ours]
+        found.of_inducing = Factors(*(part[ours] for part in self.of_inducing))
+        return found
 
     def gradient(self, by_phi: Array) -> Array:
         """Derivative by the logarithms of the length-scales of what has the derivative ``by_phi: (n_e, m, r)``."""

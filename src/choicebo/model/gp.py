@@ -23,6 +23,7 @@ from choicebo.model.evaluate import Likelihood
 from choicebo.model.features import representatives
 from choicebo.model.known import Known, KnownFunction
 from choicebo.model.likelihood import THRESHOLD, check_likelihood_settings, is_number
+from choicebo.model.measured import filled, measured_rows, with_measured
 from choicebo.model.own_parts import own_parts
 from choicebo.model.people import (
     MOST_PEOPLE,
@@ -49,7 +50,7 @@ class ChoiceGP:
     """
 
     latent_dim: int = 2
-    """Number of hidden objectives, ``n_e``; 0 only where some are known."""
+    """Number of hidden objectives, ``n_e``; 0 only where some are known or measured."""
     kernel: str | Kernel = "matern32"
     """``"matern12"``, ``"matern32"``, ``"matern52"``, ``"rbf"``, or a kernel of your own."""
     engine: str | Engine = "hmc"
@@ -73,7 +74,9 @@ class ChoiceGP:
     grows with the cube of their number. ``"auto"``: all of up to 400 options; of more, as many as they need, up to 192."""
     known: KnownFunction | None = None
     """Objectives that need not be learned: a function that gives their values (n, k), the larger the better, at points (n, d)
-    of the unit cube, such as ``space.known``. How much each of them counts is learned."""
+    of the unit cube, such as ``space.known``. How much each of them counts is learned. NaN is a value that was not measured: a
+    Gaussian process learns such an objective from its numbers and the choices together. An attribute ``measured`` of the
+    function, a flag for each objective, says of which ones values may be missing; without it, those that lack one in the data."""
     threshold: float = THRESHOLD
     """With ``likelihood="noticeable_difference"``: the least difference that is noticed, in units of the noise."""
 
@@ -200,7 +203,12 @@ class ChoiceGP:
         if start is not None and not self.correlated:
             start = start._replace(coupling=np.zeros_like(start.coupling))
         rows = np.unique([row for choice in data.choices for row in choice.shown])
-        known = None if self.known is None else Known.of(self.known, data.X[rows])
+        known = None if self.known is None else Known.of(self.known, data.X[rows], data.X)
+        of_people = self.raters == "related" and spec.latent_dim > 0 and is_of_people(data.choices)
+        if of_people and known is not None and any(known.measured):
+            # People are told apart by their choices; a measured objective is everybody's, and what its numbers say of it stays.
+            stands_in = filled(known, spec.prior, spec.kernel, spec.nugget)
+            known, of_people = (known, False) if stands_in is None else (stands_in, True)
         spec = dataclasses.replace(spec, known=known)
         objectives = spec.latent_dim + spec.known_count
         if objectives > MAX_OBJECTIVES:
@@ -210,12 +218,16 @@ class ChoiceGP:
             )
         check_likelihood_settings(data.choices, objectives, 1.0, self.likelihood, self.lapse)
         compiling.prepare(lambda message: report(message, 0.0))
-        of_people = self.raters == "related" and spec.latent_dim > 0 and is_of_people(data.choices)
         if start is not None:
             start = with_people(start) if of_people else without_people(start)
         with one_blas_thread():
-            likelihood = self._likelihood(data, of_people)
-            nothing_hidden = spec.latent_dim == 0
+            likelihood = self._likelihood(data, of_people, known)
+            nothing_hidden = spec.latent_dim + spec.measured_count == 0
+            if start is not None and (spec.measured_count or len(start.measured)):
+                # The earlier fit had other numbers, or none.
+                start = start._replace(measured=Whitener.of(spec, likelihood).measured_alone())
+            if start is not None and len(start.known) != spec.known_count:
+                start = start._replace(known=spec.prior.centre(data.dim, 0, spec.known_count).known)
             if nothing_hidden:
                 found = fit_scales(spec, likelihood)
             else:
@@ -233,6 +245,7 @@ class ChoiceGP:
             own = None
             if isinstance(prior, FeatureWhitened) and not nothing_hidden:
                 own = own_parts(likelihood, prior, flat)
+            whitened = prior.unconditioned(found.whitened)
         if not np.isfinite(log_likelihood).all():
             raise NumericalError(
                 f"engine {engine.name!r} produced draws that are not finite; try another seed or engine='vi'"
@@ -255,7 +268,7 @@ class ChoiceGP:
             spec=spec,
             hyper=found.hyper,
             options=likelihood.X,
-            whitened=found.whitened,
+            whitened=whitened,
             inducing=likelihood.inducing,
             own=own,
             log_likelihood=log_likelihood,
@@ -264,13 +277,23 @@ class ChoiceGP:
         )
         return posterior if likelihood.people is None else of_several(posterior, likelihood)
 
-    def _likelihood(self, data: ChoiceData, of_people: bool) -> Likelihood:
+    def _likelihood(self, data: ChoiceData, of_people: bool, known: Known | None) -> Likelihood:
         """The likelihood, with the inducing options that it needs."""
         spec = self.spec
-        likelihood = Likelihood.of(data, self.likelihood, spec.lapse, threshold=spec.threshold, by_person=of_people)
+        likelihood = Likelihood.of(
+            data,
+            self.likelihood,
+            spec.lapse,
+            threshold=spec.threshold,
+            by_person=of_people,
+            also=measured_rows(known, data.X),
+        )
         lengthscales = np.exp(spec.prior.centre(likelihood.X.shape[1], 1).log_lengthscale)
         if likelihood.people is None:
-            return likelihood.represented_by(representatives(spec.inducing, likelihood.X, spec.kernel, lengthscales))
+            inducing = representatives(spec.inducing, likelihood.X, spec.kernel, lengthscales)
+            if inducing is not None:
+                inducing = with_measured(inducing, likelihood.X, known, spec.kernel, lengthscales)
+            return likelihood.represented_by(inducing)
         if len(likelihood.people.names) > MOST_PEOPLE:
             raise InvalidInputError(
                 f"{len(likelihood.people.names):,} people answered; raters='related' takes at most {MOST_PEOPLE:,}: "

@@ -72,18 +72,26 @@ class _Smooth:
         latent = (self.mixing @ parts.reshape(len(parts), math.prod(parts.shape[1:]))).reshape(parts.shape)
         if self.known is not None:
             values = self.known(points).T[..., None]
-            latent = np.concatenate([latent, np.broadcast_to(values, (len(values), *parts.shape[1:]))])
+            latent = self.known.arranged(latent, np.broadcast_to(values, (len(values), *parts.shape[1:])))
         return np.moveaxis(latent, 0, 2)
 
     def _unmixed(self, by_latent: Array) -> Array:
         """Derivatives by the parts, (n_e, n, draws)."""
         n_e, (n, draws) = len(self.mixing), by_latent.shape[:2]
-        hidden = np.moveaxis(by_latent[..., :n_e], 2, 0)
+        ours = slice(n_e) if self.known is None else self.known.processes(self._hidden)
+        hidden = np.moveaxis(by_latent[..., ours], 2, 0)
         return np.asarray((self.mixing.T @ hidden.reshape(n_e, n * draws)).reshape(n_e, n, draws))
 
     def _by_known(self, at: Evaluated, by_latent: Array) -> Array | float:
         """The share of the derivative by the points, (n, d), that comes from known objectives."""
-        return 0.0 if self.known is None else self.known.gradient(at.points, by_latent[..., len(self.mixing) :].sum(1))
+        if self.known is None or len(self.known.of_fixed) == 0:
+            return 0.0
+        return self.known.gradient(at.points, by_latent[..., self._hidden + self.known.of_fixed].sum(1))
+
+    @property
+    def _hidden(self) -> int:
+        """The number of latent functions that are not those of measured objectives."""
+        return len(self.mixing) - (0 if self.known is None else len(self.known.of_measured))
 
     def _by_points(self, at: Evaluated, by_covariance: Array) -> Array:
         """Derivative (n, d) of what has the derivative ``by_covariance: (n_e, n, m)`` by the covariance.

@@ -40,9 +40,13 @@ class OwnParts(NamedTuple):
 
 def own_parts(likelihood: Likelihood, prior: FeatureWhitened, draws: Array) -> OwnParts:
     """The own parts of all options, around the mean of the ``draws: (draws, n_e, size)`` of each order."""
-    parts = np.stack([draws[:, d] @ lower.T for d, lower in enumerate(prior.found.lower)], axis=2)
-    latent = parts @ prior.mixing.T.astype(np.float64)
-    orders, order = np.unique(aligned_orders(latent), axis=0, return_inverse=True)
+    hidden = prior.hidden_count
+    if hidden > 1:
+        parts = np.stack([draws[:, d] @ lower.T for d, lower in enumerate(prior.found.lower)], axis=2)
+        latent = parts @ prior.mixing[:hidden, :hidden].T.astype(np.float64)
+        orders, order = np.unique(aligned_orders(latent), axis=0, return_inverse=True)
+    else:
+        orders, order = np.zeros((1, hidden), dtype=np.intp), np.zeros(len(draws), dtype=np.int64)
     found = [_around(likelihood, prior, draws[order == number].mean(0)) for number in range(len(orders))]
     mean, spread = (np.stack(part) for part in zip(*found, strict=True))
     return OwnParts(mean, spread, order.reshape(-1))

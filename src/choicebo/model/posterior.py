@@ -23,13 +23,15 @@ from choicebo.model.covariance import Hyperparameters, mixing
 from choicebo.model.diagnostics import Diagnostics
 from choicebo.model.draws import LatentDraws, OwnValues, evenly, memberships
 from choicebo.model.engines.base import ModelSpec, ProgressCallback, Reporter, are_whole
+from choicebo.model.engines.whitening import Whitener, mixing_of_all
 from choicebo.model.evaluate import Likelihood
 from choicebo.model.likelihood import is_number
 from choicebo.model.loo import Loo, khat_limit, leave_one_out, smoothed_weights, summarised
+from choicebo.model.measured import AMPLITUDE, measured_rows
 from choicebo.model.own_parts import OwnParts
 from choicebo.model.people import OptionPrior, PeopleDraws, reordered
 from choicebo.notebook_html import facts
-from choicebo.space.points import point_keys
+from choicebo.space.points import point_keys, rows_in
 from choicebo.space.values import as_executor, as_flag, as_generator
 
 if TYPE_CHECKING:
@@ -69,9 +71,9 @@ class Posterior:
     spec: ModelSpec
     hyper: Hyperparameters
     options: Array
-    """(m, d): the options that appear in a choice."""
+    """(m, d): the options that appear in a choice, or of which something was measured."""
     whitened: Array
-    """(chains, draws, n_e, m)"""
+    """(chains, draws, n_e, m); those of measured objectives are behind the ``n_e`` hidden ones."""
     log_likelihood: Array
     """(chains, draws, choices): of each choice of the data, counting once whatever its weight."""
     diagnostics: Diagnostics
@@ -290,8 +292,23 @@ class Posterior:
 
     @property
     def known_count(self) -> int:
-        """The number of known objectives: latent values have one more dimension for each, behind the hidden ones."""
+        """The number of known objectives, measured ones included: latent values have one more dimension for each, behind the
+        hidden ones."""
         return self.spec.known_count
+
+    @property
+    def measured(self) -> tuple[bool, ...]:
+        """(k,): for each of the known objectives, whether it is a measured one: some of its values are missing."""
+        known = self.spec.known
+        return () if known is None else known.measured or (False,) * known.count
+
+    @functools.cached_property
+    def answered(self) -> Array:
+        """(m, d): those of the ``options`` that appear in a choice; the others were measured and never shown."""
+        if not any(self.measured):
+            return self.options
+        shown = np.unique([row for choice in self.data.choices for row in choice.shown])
+        return self.options[rows_in(self.data.X[shown], self.options) >= 0]
 
     @property
     def known_scales(self) -> Array:
@@ -334,9 +351,11 @@ class Posterior:
         flat = np.asarray(flat, dtype=np.float64)
         known = self.options if self.inducing is None else self.options[self.inducing]
         fixed = None if self.spec.known is None else self.spec.known.scaled(self.known_scales)
-        found = LatentDraws.of(
-            known, flat, self.lengthscales, self.mixing, self.spec.kernel, float(self.spec.nugget), fixed
-        )
+        lengthscales, mixed = self.lengthscales, self.mixing
+        if self.spec.measured_count:
+            lengthscales = np.concatenate([lengthscales, np.exp(self.hyper.measured[:, :AMPLITUDE])])
+            mixed = mixing_of_all(self.hyper, self.spec.known)
+        found = LatentDraws.of(known, flat, lengthscales, mixed, self.spec.kernel, float(self.spec.nugget), fixed)
         if self.own is None:
             return found
         order = np.swapaxes(self.own.order.reshape(chains, draws), 0, 1).reshape(-1)
@@ -382,7 +401,7 @@ class Posterior:
         """Bytes of memory, about, once something was asked of it: its draws twice, and the factors of its options."""
         own = 0 if self.own is None else self.own.mean.nbytes + self.own.spread.nbytes
         own += 0 if self.people is None else self.people.whitened.nbytes
-        return int(2 * self.whitened.nbytes + 8 * self.latent_dim * self.whitened.shape[3] ** 2 + own)
+        return int(2 * self.whitened.nbytes + 8 * self.whitened.shape[2] * self.whitened.shape[3] ** 2 + own)
 
     def sketch(self, draws: int, options: int) -> Posterior:
         """Reduce the posterior, for questions that must not take long.
@@ -772,7 +791,9 @@ class Posterior:
         """
         if self.people is None:
             likelihood = self._plain_likelihood().represented_by(self.inducing)
-            return likelihood, self.hyper, self.whitened
+            if not self.spec.measured_count:
+                return likelihood, self.hyper, self.whitened
+            return likelihood, self.hyper, Whitener.of(self.spec, likelihood).at(self.hyper).conditioned(self.whitened)
         people = self.people
         likelihood = self._plain_likelihood(by_person=True)
         rows = first_rows(likelihood.X, self.options[people.inducing])
@@ -792,7 +813,14 @@ class Posterior:
 
     def _plain_likelihood(self, by_person: bool = False) -> Likelihood:
         spec = self.spec
-        return Likelihood.of(self.data, self.likelihood, spec.lapse, threshold=spec.threshold, by_person=by_person)
+        return Likelihood.of(
+            self.data,
+            self.likelihood,
+            spec.lapse,
+            threshold=spec.threshold,
+            by_person=by_person,
+            also=measured_rows(spec.known, self.data.X),
+        )
 
     def _loo_of_person(self) -> Loo:
         """By importance weights alone: what others said stays, so there is no fit without one answer at hand."""

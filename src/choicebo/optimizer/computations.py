@@ -161,7 +161,7 @@ class Computations:
         """The latest known model of the first of these answers, but not of all of them; None if none is. Never computes."""
         dims = dict.fromkeys((situation.latent_dim, *range(_MOST_DIMS + 1)))
         for answers in range(situation.n_answers - 1, max(situation.n_answers - _LOOK_BACK, 0), -1):
-            beginning = situation.first(answers).fingerprint
+            beginning = situation.fingerprint(answers)
             for key in ((beginning, dim) for dim in dims):
                 found = self._posteriors.get(key) or (self._store.load(key) if self._store is not None else None)
                 if found is not None:

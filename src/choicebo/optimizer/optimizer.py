@@ -15,7 +15,7 @@ from choicebo.choices.positions import items
 from choicebo.errors import AlreadyAnsweredError, InvalidInputError
 from choicebo.formatting import as_given, counted, percent, rounded
 from choicebo.frames import of_options, to_frame
-from choicebo.history import Event, Look, Question, State, Steering, rules, steering
+from choicebo.history import Event, Look, Measurements, Question, State, Steering, measuring, rules, steering
 from choicebo.history.question import OWNER
 from choicebo.model.engines.base import ProgressCallback
 from choicebo.model.likelihood import is_number
@@ -390,7 +390,36 @@ class ChoiceOptimizer:
         for event in rules.add(self._state, [added], OWNER, None, self.settings.likelihood):
             self._state.apply(event)
 
+    def measure(self, option: Any, values: Mapping[str, float | None] | None = None, /, **named: float | None) -> None:
+        """Enter what was measured of an option, which need not have been shown. Measuring again replaces.
+
+        Args:
+            option: A dict of values by name, or in a catalogue the key of a row.
+            values: Numbers by the name of the objective, for names that are no words of Python; None withdraws one.
+            **named: The same as keyword arguments, as in ``measure(option, cost=12.5)``.
+
+        Raises:
+            InvalidInputError: There is no such measured objective, or a value is no number.
+            SpaceError: It is not an option of the space.
+
+        Examples:
+            >>> priced = cb.Space([cb.Integer("minutes", 5, 40)], objectives=["minimise cost = measured"])
+            >>> optimizer = cb.ChoiceOptimizer(priced)
+            >>> optimizer.measure({"minutes": 12}, cost=12.5)
+            >>> [(each.name, each.value) for each in optimizer.measurements]
+            [('cost', 12.5)]
+        """
+        measured = measuring.read_measured(self.space, option, measuring.gathered(values, named))
+        event = measuring.measure(self._state, measured, OWNER, None)
+        if event is not None:
+            self._state.apply(event)
+
     # ---- what is known
+
+    @property
+    def measurements(self) -> Measurements:
+        """What was measured and neither replaced nor withdrawn."""
+        return measuring.listed(self._state)
 
     @property
     def situation(self) -> Situation:
@@ -504,10 +533,10 @@ class ChoiceOptimizer:
         posterior = self.posterior(progress=progress)
         if posterior is None:
             return ParetoOptions()
-        probability = posterior.pareto_probability(posterior.options)
+        probability = posterior.pareto_probability(posterior.answered)
         order = np.argsort(-probability, kind="stable")
         best = [row for row in order if probability[row] >= min(threshold, probability.max())]
-        options = self.space.decode(posterior.options[best])
+        options = self.space.decode(posterior.answered[best])
         return ParetoOptions(ParetoOption(o, float(p)) for o, p in zip(options, probability[best], strict=True))
 
     def predict(self, options: Sequence[Any], *, progress: ProgressCallback | None = None) -> list[ParetoOption]:

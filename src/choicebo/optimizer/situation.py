@@ -19,6 +19,8 @@ from choicebo.acquisition.propose import DRAWS, Proposal, propose
 from choicebo.acquisition.space_filling import random_options, spread_options
 from choicebo.choices import Choice, ChoiceData
 from choicebo.history import Event, Look, Question, Steering
+from choicebo.history.events import Measured
+from choicebo.history.measuring import known_with
 from choicebo.model.dimension import FIRST_DIM
 from choicebo.model.engines.base import ProgressCallback
 from choicebo.model.gp import ChoiceGP
@@ -27,7 +29,7 @@ from choicebo.optimizer import looks
 from choicebo.optimizer.settings import Settings
 from choicebo.optimizer.stand_in import kept_points, stand_in_options
 from choicebo.optimizer.steered import wished_part
-from choicebo.space import Option, Searchable, known_of
+from choicebo.space import KnownObjectives, Option, Searchable, known_of
 from choicebo.space.points import distinct, rows_in
 
 Array = NDArray[np.float64]
@@ -36,6 +38,9 @@ Shown = tuple[Sequence[Option], tuple[int, ...]]
 
 QUICK_DRAWS, QUICK_OPTIONS = 96, 192
 """What a model is reduced to for questions that must not take long."""
+
+MOST_MEASURED = 256
+"""Of so many options that were measured but not shown the model learns: more would make it slow."""
 
 _NEWCOMER = (
     "Options spread over everything that is possible, to get to know what you like, beside one that others kept."
@@ -78,11 +83,38 @@ class Situation:
             for event in self.events
         ]
         said = [[event.position, event.marks.to_dict()] for event in self.events if event.marks is not None]
-        own: list[Any] = [*said, *([self.for_one] if self.for_one else [])]
+        own: list[Any] = [*said, *([self.for_one] if self.for_one else []), *([self.measured] if self.measured else [])]
         if self.people:
             own.append([event.rater for event in self.events])
         text = json.dumps([content, self.looks, *own], sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()
+
+    @cached_property
+    def _measurements(self) -> list[Measured]:
+        """What was measured of each option, in an order that does not depend on when it was entered."""
+        found: dict[str, tuple[Option, dict[str, float | None]]] = {}
+        for event in self.events:
+            if event.measured is not None:
+                option, values = event.measured
+                found.setdefault(_key(option), (option, {}))[1].update(values)
+        return [Measured(*found[key]) for key in sorted(found)]
+
+    @cached_property
+    def measured(self) -> str:
+        """Tells apart what was measured; empty where nothing was."""
+        found = self._measurements
+        text = json.dumps(found, sort_keys=True, default=str)
+        return hashlib.sha256(text.encode()).hexdigest() if found else ""
+
+    @cached_property
+    def known(self) -> KnownObjectives | None:
+        """The known objectives of the space, with what was measured."""
+        known = known_of(self.space)
+        return None if known is None else known_with(known, self.space, self._measurements)
+
+    def fingerprint(self, answers: int) -> str:
+        """Tells apart what a model of the first so many answers learns from; what was measured is known to all of them."""
+        return "+".join([self.first(answers).fingerprint, *([self.measured] if self.measured else [])])
 
     @cached_property
     def for_one(self) -> str:
@@ -173,12 +205,25 @@ class Situation:
     def _gathered(self, answers: int) -> ChoiceData:
         chosen = self._choices(answers)
         data = ChoiceData.from_sets([self.points(shown) for shown, _ in chosen], [kept for _, kept in chosen])
+        more = self._measured_elsewhere(data.X)
+        if len(more):
+            data = ChoiceData(np.concatenate([data.X, more]), data.choices)
         if not self.people:
             return data
         acts = [event for event in self.events if event.kind in ("answer", "addition")]
         raters = [act.rater for act, answer in zip(acts, self.answers[:answers], strict=False) for _ in answer]
         named = [Choice(each.shown, each.kept, rater=rater) for each, rater in zip(data.choices, raters, strict=True)]
         return ChoiceData(data.X, named)
+
+    def _measured_elsewhere(self, X: Array) -> Array:
+        """Options that were measured and are not among ``X: (m, d)``, for the model to learn from as well: (n, d)."""
+        if self.known is None or not len(self.known.measured_points):
+            return X[:0]
+        more = self.known.measured_points
+        more = more[rows_in(X, more) < 0]
+        if len(more) > MOST_MEASURED:
+            more = more[np.linspace(0, len(more) - 1, MOST_MEASURED).round().astype(int)]
+        return more
 
     def of_person(self, posterior: Posterior) -> Posterior:
         """The posterior of who is asked; where the model tells nobody apart, that of all."""
@@ -221,7 +266,7 @@ class Situation:
             return int(self.settings.latent_dim)
         if self.looks:
             return int(self.looks[-1]["latent_dim"])
-        known = known_of(self.space)
+        known = self.known
         return FIRST_DIM if known is None else max(1, FIRST_DIM - len(known))
 
     def missing_look(self, more: int = 0) -> int | None:
@@ -234,7 +279,7 @@ class Situation:
 
     def look_key(self, answers: int) -> tuple[str, int]:
         """Tells apart looks that may find different things."""
-        return self.first(answers).fingerprint, self.latent_dim
+        return self.fingerprint(answers), self.latent_dim
 
     def look(self, answers: int, known: Posterior | None = None, progress: ProgressCallback | None = None) -> Look:
         """What the first ``answers`` answers say about the number of latent dimensions; ``known`` may be their model."""
@@ -249,12 +294,12 @@ class Situation:
     @property
     def model(self) -> ChoiceGP:
         """The settings of the model."""
-        return self.settings.model(self.latent_dim, known_of(self.space))
+        return self.settings.model(self.latent_dim, self.known)
 
     @property
     def model_key(self) -> tuple[str, int]:
         """Tells apart models that differ, given the space and the settings."""
-        return ("" if self.data is None else self.data.fingerprint), self.latent_dim
+        return ("" if self.data is None else self.fingerprint(self.n_answers)), self.latent_dim
 
     def fit(self, progress: ProgressCallback | None = None) -> Posterior:
         """The model of all answers, of which there must be some."""
@@ -263,7 +308,7 @@ class Situation:
 
     def earlier_key(self, answers: int) -> tuple[str, int]:
         """Tells apart models of the first so many answers."""
-        return self.first(answers).fingerprint, self.latent_dim
+        return self.fingerprint(answers), self.latent_dim
 
     def fit_earlier(self, answers: int) -> Posterior:
         """The model of the first so many answers, with as many latent dimensions as now."""
@@ -360,8 +405,8 @@ class Situation:
     def _known_best(self, posterior: Posterior | None) -> Array:
         """Options that were answered about, the best first: by the model, or those that were kept."""
         if posterior is not None:
-            probability = posterior.pareto_probability(posterior.options)
-            return posterior.options[np.argsort(-probability, kind="stable")]
+            probability = posterior.pareto_probability(posterior.answered)
+            return posterior.answered[np.argsort(-probability, kind="stable")]
         answers = [(self.points(shown), kept) for shown, kept in self.choices]
         kept = kept_points(answers, self.seen[:0])
         # A newcomer meets what has stood the most comparisons; others are shown what has stood the fewest.
@@ -389,6 +434,7 @@ class Situation:
                     "seed": self._seed,
                     "found_by": self.found_by([acquisition.name for acquisition in acquisitions]),
                     "least_difference": settings.least_difference,
+                    "shown": posterior.answered if self.known is not None and any(self.known.measured) else None,
                     **changes,
                 },
             )

@@ -23,10 +23,13 @@ _MIXED = 12
 def unbeaten_probability(posterior: Posterior, points: Array, *, draws: int = _DRAWS, seed: int = 0) -> Array:
     """How probable it is that none of the options answered about beats each of ``points: (n, d)``, taken by itself, (n,)."""
     taken = posterior.shortlisted(draws)
+    latent = taken.latent
+    if any(posterior.measured):
+        latent = latent[:, rows_in(posterior.answered, taken.X) >= 0]
     found = []
     for at in range(0, len(points), _CHUNK):
         values = taken.at(points[at : at + _CHUNK], seed)
-        beaten = [(known[None] > mine[:, None]).all(2).any(1) for known, mine in zip(taken.latent, values, strict=True)]
+        beaten = [(known[None] > mine[:, None]).all(2).any(1) for known, mine in zip(latent, values, strict=True)]
         found.append(1.0 - np.mean(beaten, axis=0))
     return np.concatenate(found)
 

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from choicebo.errors import InvalidInputError
 from choicebo.formatting import as_given, counted
 from choicebo.insight.held_out import require_posterior
+from choicebo.insight.known import known_bands
 from choicebo.insight.numbering import numbering
 from choicebo.model.likelihood import is_number
 from choicebo.plots.figure import PALETTE, literal, new_figure
-from choicebo.space import Searchable, known_of
+from choicebo.space import KnownObjectives, Objective, Searchable, known_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,7 +60,7 @@ def pareto_map(
         1
     """
     require_posterior(posterior)
-    X = posterior.options
+    X = posterior.answered
     titles = [
         literal(names[d]) if d < len(names) and names[d] else f"hidden objective {d + 1}"
         for d in range(posterior.latent_dim)
@@ -69,9 +70,10 @@ def pareto_map(
     falling: set[int] = set()
     known = known_of(space)
     if known is not None:
-        mean, lower, upper = (np.concatenate([each, known.values(X)], axis=1) for each in (mean, lower, upper))
-        falling = {posterior.latent_dim + at for at, objective in enumerate(known.objectives) if objective.minimise}
-        titles += [literal(f"{name} (known)") for name in known.names]
+        drawn, bands = _drawn(posterior, known)
+        mean, lower, upper = (np.concatenate(pair, axis=1) for pair in zip((mean, lower, upper), bands, strict=True))
+        falling = {posterior.latent_dim + at for at, objective in enumerate(drawn) if objective.minimise}
+        titles += [literal(objective.title) for objective in drawn]
     if not titles:
         raise InvalidInputError("nothing is hidden here; give the space, whose known objectives can be drawn")
     probability = posterior.pareto_probability(X)
@@ -130,14 +132,17 @@ def parallel_options(posterior: Posterior, space: Searchable, threshold: float =
         raise InvalidInputError(
             f"the space has {space.dim} inputs, the posterior {posterior.data.dim}; give its own space"
         )
-    options = space.decode(posterior.options)
+    options = space.decode(posterior.answered)
     units = {each.name: getattr(each, "unit", "") for each in getattr(space, "parameters", ())}
-    computed = [objective for objective in getattr(space, "objectives", ()) if objective.formula]
-    options = [{**option, **{o.name: o.of(option) for o in computed}} for option in options]
-    units |= {objective.name: "known" for objective in computed}
-    probability = posterior.pareto_probability(posterior.options)
+    known = known_of(space)
+    drawn, bands = _drawn(posterior, known) if known is not None else ([], np.empty((3, len(options), 0)))
+    for at, objective in enumerate(drawn):
+        if objective.formula or objective.measured:
+            units[objective.name] = "measured" if objective.measured else "known"
+            options = [{**option, objective.name: float(bands[0, row, at])} for row, option in enumerate(options)]
+    probability = posterior.pareto_probability(posterior.answered)
     best = _best(probability, threshold)
-    named = [*space.names, *(objective.name for objective in computed)]
+    named = list(dict.fromkeys([*space.names, *(objective.name for objective in drawn)]))
     names = [name for name in named if len({str(option.get(name)) for option in options}) > 1]
     if not names:
         raise InvalidInputError("all options are alike; there is nothing to draw")
@@ -161,6 +166,18 @@ def parallel_options(posterior: Posterior, space: Searchable, threshold: float =
         f"the best: {len(best)} of {counted(len(options), 'option')}; darker is more probable", loc="left", fontsize=10
     )
     return figure
+
+
+def _drawn(posterior: Posterior, known: KnownObjectives) -> tuple[list[Objective], Array]:
+    """The known objectives that can be drawn, and their values and bands at the options, (3, m, k).
+
+    One that was measured too seldom to have an estimate everywhere cannot.
+    """
+    bands = known_bands(posterior, known, posterior.answered)
+    whole = np.atleast_1d(np.isfinite(bands).all((0, 1)))
+    return [objective for objective, is_whole in zip(known.objectives, whole, strict=True) if is_whole], bands[
+        ..., whole
+    ]
 
 
 def _turn(axes: Axes, across: int, upwards: int, falling: set[int]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from choicebo.presentation.fields import Field, describe, title_of, told_fields
+from choicebo.presentation.fields import NOTHING, Field, Measured, describe, title_of, told_fields
 from choicebo.space import Catalogue, Option, Space
 
 Picture = Callable[[Option], str | None]
@@ -54,9 +54,20 @@ class Comparison:
 
 
 def compare(
-    space: Space | Catalogue, options: Sequence[Option], new: Sequence[bool] = (), picture: Picture | None = None
+    space: Space | Catalogue,
+    options: Sequence[Option],
+    new: Sequence[bool] = (),
+    picture: Picture | None = None,
+    measured: Measured = NOTHING,
 ) -> Comparison:
     """The cards of some options in the order given.
+
+    Args:
+        space: What they belong to.
+        options: The options.
+        new: Which of them were never shown before.
+        picture: Where the picture of each is.
+        measured: What is known of measured objectives.
 
     >>> from choicebo.space import Categorical, Integer
     >>> space = Space([Integer("minutes", 5, 40, unit="min"), Categorical("flour", ["rye", "wheat"])])
@@ -65,7 +76,7 @@ def compare(
     ([['minutes 12 min'], ['minutes 30 min']], ['flour rye'])
     """
     differing, shared = [], []
-    for field in told_fields(space):
+    for field in told_fields(space, measured):
         lines = _lines(field, options)
         if len({line.text for line in lines}) > 1:
             differing.append(lines)
@@ -73,16 +84,26 @@ def compare(
             shared.append(lines[0])
     shown_first = {position for position, is_new in enumerate(new) if is_new}
     cards = tuple(
-        _card(space, option, picture, tuple(lines[position] for lines in differing), position, position in shown_first)
+        _card(
+            space,
+            option,
+            picture,
+            tuple(lines[position] for lines in differing),
+            measured,
+            position,
+            position in shown_first,
+        )
         for position, option in enumerate(options)
     )
     return Comparison(cards, tuple(shared))
 
 
-def card_of(space: Space | Catalogue, option: Option, picture: Picture | None = None) -> Card:
+def card_of(
+    space: Space | Catalogue, option: Option, picture: Picture | None = None, measured: Measured = NOTHING
+) -> Card:
     """The card of one option by itself, with all its values."""
-    lines = [_lines(field, [option])[0] for field in told_fields(space)]
-    return _card(space, option, picture, tuple(line for line in lines if line.text))
+    lines = [_lines(field, [option])[0] for field in told_fields(space, measured)]
+    return _card(space, option, picture, tuple(line for line in lines if line.text), measured)
 
 
 def _card(
@@ -90,11 +111,12 @@ def _card(
     option: Option,
     picture: Picture | None,
     lines: tuple[Line, ...],
+    measured: Measured,
     position: int = 0,
     new: bool = False,
 ) -> Card:
     address = None if picture is None else picture(option)
-    return Card(position, title_of(space, option), describe(space, option), lines, new, address)
+    return Card(position, title_of(space, option), describe(space, option, measured), lines, new, address)
 
 
 def _lines(field: Field, options: Sequence[Option]) -> list[Line]:

@@ -14,8 +14,9 @@ from importlib import resources
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from choicebo.formatting import percent, value_text
-from choicebo.presentation.fields import Field, describe, title_of, told_fields
+from choicebo.formatting import Estimate, number_text, percent, value_text
+from choicebo.history.events import option_key
+from choicebo.presentation.fields import NOTHING, Field, Measured, describe, title_of, told_fields
 from choicebo.space import Catalogue, Objective, Option, Space
 from choicebo.study import Point
 
@@ -78,6 +79,7 @@ def maps(
     titles: Sequence[str],
     picture: Picture | None = None,
     ratio: float = 0.75,
+    measured: Measured = NOTHING,
 ) -> list[Chart]:
     """All options in the plane of each two objectives, up to three planes; further right and up is better.
 
@@ -87,12 +89,16 @@ def maps(
         titles: What each hidden objective is called.
         picture: The address of an option's picture; options without one are dots.
         ratio: Height of a picture, by its width.
+        measured: What is known of measured objectives; one without a value for every option has no axis.
     """
     hidden = [
         _Way(title, [(p.mean[d], p.lower[d], p.upper[d]) for p in points], [f"{p.mean[d]:.1f}" for p in points])
         for d, title in enumerate(titles)
     ]
-    ways = [*hidden, *(_known_way(objective, points) for objective in space.objectives)]
+    known = [_known_way(objective, points, measured) for objective in space.objectives]
+    ways = [*hidden, *(way for way in known if way is not None)]
+    if not ways:
+        return []
     if len(ways) == 1:
         order = sorted(range(len(points)), key=lambda row: ways[0].values[row][0])
         rank = {row: float(at) for at, row in enumerate(order)}
@@ -115,11 +121,20 @@ class _Way:
     """The same as it is said."""
 
 
-def _known_way(objective: Objective, points: Sequence[Point]) -> _Way:
-    values = [objective.of(point.option) for point in points]
+def _known_way(objective: Objective, points: Sequence[Point], measured: Measured = NOTHING) -> _Way | None:
+    """The direction of a known objective; None where not every option has a value or an estimate."""
     sign = -1.0 if objective.minimise else 1.0
-    name = f"{objective.name} (known), {objective.goal}"
-    return _Way(name, [(sign * value,) * 3 for value in values], [f"{value:.4g}" for value in values])
+    name = f"{objective.title}, {objective.goal}"
+    if not objective.measured:
+        values = [objective.of(point.option) for point in points]
+        return _Way(name, [(sign * value,) * 3 for value in values], [f"{value:.4g}" for value in values])
+    found = [measured.get(option_key(point.option), {}).get(objective.name) for point in points]
+    values = [value for value in found if value is not None]
+    if len(values) < len(points):
+        return None
+    bands = [(v, v.lower, v.upper) if isinstance(v, Estimate) else (v, v, v) for v in values]
+    placed = [(sign * v, min(sign * a, sign * b), max(sign * a, sign * b)) for v, a, b in bands]
+    return _Way(name, placed, [number_text(value) for value in values])
 
 
 def _map(
@@ -280,13 +295,20 @@ _LEAST_SPAN = 708.0
 """From the first axis to the last: a chart of few axes is as wide as the others, or it would be blown up to fill the page."""
 
 
-def parallel(space: Space | Catalogue, points: Sequence[Point]) -> Chart | None:
-    """Options as lines across one axis per parameter that varies; None if none does."""
+def parallel(space: Space | Catalogue, points: Sequence[Point], measured: Measured = NOTHING) -> Chart | None:
+    """Options as lines across one axis per parameter that varies; None if none does.
+
+    Args:
+        space: What they belong to.
+        points: The options, the best first.
+        measured: What is known of measured objectives; one without a value for every option has no axis.
+    """
     best = [point for point in points if point.optimal]
     others = [point for point in points if not point.optimal]
     thinned = others if len(others) <= _MOST_OTHERS else others[:: -(-len(others) // _MOST_OTHERS)]
     shown = [*best, *thinned]
-    fields = [field for field in told_fields(space) if _varies(field, shown)]
+    fields = [field for field in told_fields(space, measured) if _varies(field, shown)]
+    fields = [field for field in fields if not field.measured or all(field.of(p.option) is not None for p in shown)]
     # What is known is never left out.
     fields = [field for field in fields if not field.known][: _MOST_AXES - sum(field.known for field in fields)] + [
         field for field in fields if field.known
@@ -306,7 +328,7 @@ def parallel(space: Space | Catalogue, points: Sequence[Point]) -> Chart | None:
             lines.append(f'<polyline class="seen" {data} points="{path}" aria-hidden="true"/>')
             continue
         drawn = f'<polyline class="hit" points="{path}"/><polyline class="chosen" points="{path}"/>'
-        lines.append(_item(_label(space, shown[at], at + 1), drawn, data))
+        lines.append(_item(_label(space, shown[at], at + 1, measured), drawn, data))
         numbers.append((_height(shares[0]), at + 1))
     axes = "".join(
         _axis(field, _MARGIN + d * step, marks, texts)
@@ -344,11 +366,9 @@ def _short(field: Field) -> str:
     if len(field.heading) <= _LONGEST_NAME:
         return field.heading
     if field.known:
-        return (
-            f"{field.name[: _LONGEST_NAME - 9]}… (known)"
-            if len(field.name) > _LONGEST_NAME - 8
-            else f"{field.name} (known)"
-        )
+        kind = " (measured)" if field.measured else " (known)"
+        room = _LONGEST_NAME + 3 - len(kind)
+        return (f"{field.name[: room - 1]}…" if len(field.name) > room else field.name) + kind
     return field.name if len(field.name) <= _LONGEST_NAME else f"{field.name[: _LONGEST_NAME - 1]}…"
 
 
@@ -483,8 +503,9 @@ def _tick(value: Any, unit: str) -> str:
 # ---- marks
 
 
-def _label(space: Space | Catalogue, point: Point, number: int) -> str:
-    return f"Best option {number}, {percent(point.probability)} likely among the best: {describe(space, point.option)}"
+def _label(space: Space | Catalogue, point: Point, number: int, measured: Measured = NOTHING) -> str:
+    said = describe(space, point.option, measured)
+    return f"Best option {number}, {percent(point.probability)} likely among the best: {said}"
 
 
 def _item(label: str, drawn: str, data: str = "") -> str:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from choicebo.formatting import value_text
+from choicebo.formatting import number_text, value_text
+from choicebo.history.events import option_key
 from choicebo.space import Catalogue, Integer, Objective, Option, Ordinal, Parameter, Real, Space
 from choicebo.space.steps import decimals_of
 
 Value = Any
+Measured = Mapping[str, Mapping[str, float]]
+"""What is known of measured objectives: for the key of an option, values by name; an `Estimate` where none was measured."""
+NOTHING: Measured = {}
 
 
 @dataclass(frozen=True)
@@ -33,11 +37,14 @@ class Field:
     """Whether it is an objective that is known."""
     computed: Callable[[Option], Value] | None = None
     """How it follows from an option; None where the option has it."""
+    measured: bool = False
+    """Whether it is an objective that is measured, so that an option may have no value."""
 
     @property
     def heading(self) -> str:
-        """The name with the unit, and whether it is a known objective."""
-        beside = [each for each in (self.unit, "known" if self.known else "") if each]
+        """The name with the unit, and whether it is a known or a measured objective."""
+        kind = "measured" if self.measured else "known" if self.known else ""
+        beside = [each for each in (self.unit, kind) if each]
         return f"{self.name} ({', '.join(beside)})" if beside else self.name
 
     def of(self, option: Option) -> Value:
@@ -67,8 +74,12 @@ def fields_of(space: Space | Catalogue) -> tuple[Field, ...]:
     return varying + tuple(Field(held.name, "", value_text) for held in space.fixed)
 
 
-def told_fields(space: Space | Catalogue) -> tuple[Field, ...]:
-    """The same, followed by the known objectives that are computed.
+def told_fields(space: Space | Catalogue, measured: Measured = NOTHING) -> tuple[Field, ...]:
+    """The same, followed by the known objectives that are computed or measured.
+
+    Args:
+        space: What the options belong to.
+        measured: What is known of measured objectives.
 
     >>> from choicebo.space import Real
     >>> space = Space([Real("flour", 0, 5)], objectives=["minimise price = 2*flour"])
@@ -80,8 +91,31 @@ def told_fields(space: Space | Catalogue) -> tuple[Field, ...]:
     known = space.known
     if known is None:
         return tuple(given)
-    ends = zip(space.objectives, known.low.tolist(), known.high.tolist(), strict=True)
-    return (*given, *(_computed(objective, low, high) for objective, low, high in ends if objective.formula))
+    ends = list(zip(space.objectives, known.low.tolist(), known.high.tolist(), strict=True))
+    entered = {o.name: _measured(o, low, high, measured) for o, low, high in ends if o.measured}
+    there = [entered.pop(field.name, field) for field in given]
+    computed = [_computed(objective, low, high) for objective, low, high in ends if objective.formula]
+    return (*there, *computed, *entered.values())
+
+
+def _measured(objective: Objective, low: float, high: float, measured: Measured) -> Field:
+    """A measured objective, from the least to the greatest value there is."""
+    name = objective.name
+
+    def of(option: Option) -> Value:
+        return measured.get(option_key(option), {}).get(name, option.get(name))
+
+    there = [*(each[name] for each in measured.values() if name in each), *(end for end in (low, high) if end == end)]
+    field = Field(name, "", number_text, known=True, measured=True, computed=of)
+    if not there or min(there) == max(there):
+        return field
+    least, most = float(min(there)), float(max(there))
+    return dataclasses.replace(
+        field,
+        share=lambda value: (value - least) / (most - least),
+        ends=(float(f"{least:.4g}"), float(f"{most:.4g}")),
+        value=lambda share: least + share * (most - least),
+    )
 
 
 def _computed(objective: Objective, low: float, high: float) -> Field:
@@ -102,28 +136,40 @@ def title_of(space: Space | Catalogue, option: Option) -> str:
     return value_text(option.get(space.label) if space.label else None) or value_text(option.get(space.key))
 
 
-def describe(space: Space | Catalogue, option: Option) -> str:
+def describe(space: Space | Catalogue, option: Option, measured: Measured = NOTHING) -> str:
     """An option in one line.
+
+    Args:
+        space: What it belongs to.
+        option: The option.
+        measured: What is known of measured objectives.
 
     >>> from choicebo.space import Categorical, Integer
     >>> space = Space([Integer("minutes", 5, 40, unit="min"), Categorical("flour", ["rye", "wheat"])])
     >>> describe(space, {"minutes": 12, "flour": "rye"})
     'minutes 12 min, flour rye'
     """
-    said = [(field, field.of(option)) for field in told_fields(space)]
+    said = [(field, field.of(option)) for field in told_fields(space, measured)]
     words = ", ".join(field.words(field.text(value)) for field, value in said if value is not None)
     title = title_of(space, option)
     return f"{title}: {words}" if title and words else title or words
 
 
-def as_table(space: Space | Catalogue, options: Sequence[Option]) -> tuple[list[str], list[list[str]]]:
+def as_table(
+    space: Space | Catalogue, options: Sequence[Option], measured: Measured = NOTHING
+) -> tuple[list[str], list[list[str]]]:
     """Headings and rows of a table with one option per row; names come first, where options have any.
+
+    Args:
+        space: What they belong to.
+        options: The options.
+        measured: What is known of measured objectives.
 
     >>> from choicebo.space import Integer
     >>> as_table(Space([Integer("minutes", 5, 40, unit="min")]), [{"minutes": 12}, {"minutes": 30}])
     (['minutes (min)'], [['12'], ['30']])
     """
-    fields, named = told_fields(space), isinstance(space, Catalogue)
+    fields, named = told_fields(space, measured), isinstance(space, Catalogue)
     headings = ["name"] * named + [field.heading for field in fields]
     rows = [
         [title_of(space, option)] * named + [field.text(field.of(option)) for field in fields] for option in options

@@ -13,7 +13,7 @@ from choicebo.errors import InvalidInputError
 from choicebo.formatting import counted, percent
 from choicebo.presentation import charts
 from choicebo.presentation.colours import is_hue
-from choicebo.presentation.fields import as_table, describe
+from choicebo.presentation.fields import Measured, as_table, describe
 from choicebo.presentation.images import inline_picture
 from choicebo.presentation.page import figure, page, png, table
 
@@ -101,12 +101,12 @@ def _summary(found: StudyResult, counts: Status) -> str:
 def _pareto(study: Study, found: StudyResult) -> Iterable[str]:
     yield "<h2>The options that probably no other one beats</h2>"
     yield _cards(study, [(each.option, f"{at}: {percent(each.probability)}") for at, each in enumerate(found.best, 1)])
-    yield _options(study, [(each.option, each.probability) for each in found.best])
+    yield _options(study, [(each.option, each.probability) for each in found.best], found.measured)
     if found.unseen is not None:
         yield "<h3>The best one not shown yet</h3>"
         yield _cards(study, [(found.unseen.option, percent(found.unseen.probability))])
-        yield _options(study, [found.unseen])
-    beside = charts.parallel(study.space, found.points)
+        yield _options(study, [found.unseen], found.measured)
+    beside = charts.parallel(study.space, found.points, found.measured)
     if beside is not None:
         yield "<h2>How they differ</h2>"
         note = f"One line per option; those that nothing beats stand out. {beside.note}"
@@ -152,8 +152,8 @@ def _cards(study: Study, options: Sequence[tuple[Option, str]]) -> str:
     return f'<div class="cards">{"".join(shown)}</div>' if shown else ""
 
 
-def _options(study: Study, options: Sequence[tuple[Option, float]]) -> str:
-    headings, rows = as_table(study.space, [option for option, _ in options])
+def _options(study: Study, options: Sequence[tuple[Option, float]], measured: Measured) -> str:
+    headings, rows = as_table(study.space, [option for option, _ in options], measured)
     return _table(
         ["probability", *headings],
         [[_bar(share), *map(escape, row)] for (_, share), row in zip(options, rows, strict=True)],
@@ -167,7 +167,8 @@ def _bar(share: float) -> str:
 def _objectives(study: Study, found: StudyResult) -> Iterable[str]:
     yield "<h2>What matters</h2>"
     pictured = partial(inline_picture, study) if study.show.kind != "bars" else None
-    for chart in charts.maps(study.space, found.points, [each.title for each in found.objectives], pictured):
+    titles = [each.title for each in found.objectives]
+    for chart in charts.maps(study.space, found.points, titles, pictured, measured=found.measured):
         caption = "Further up and further right is better; the lines hold 95 % of what is believed."
         yield f"<figure>{chart.svg}<figcaption>{caption} {chart.crowd}</figcaption></figure>"
     if found.known:

@@ -19,7 +19,7 @@ from choicebo.notebook_html import MOST_ROWS, table
 from choicebo.space import roles, sampling
 from choicebo.space.expression import identifier
 from choicebo.space.features import choose_features
-from choicebo.space.objectives import KnownObjectives, Objective, as_objectives, check_values
+from choicebo.space.objectives import KnownObjectives, Objective, as_objectives, check_values, named, spans
 from choicebo.space.points import as_cube, point_keys
 from choicebo.space.searchable import Bools, Column, Floats, Option
 from choicebo.space.serialisation import VERSION, check_record
@@ -46,7 +46,8 @@ class Catalogue:
         label: The column with the name that people see; None: the key is shown.
         image: The column with picture files.
         features: The columns to learn from; None: all that can serve.
-        objectives: What is known to matter, as texts such as ``"minimise price"``.
+        objectives: What is known to matter, as texts such as ``"minimise price"``. Empty cells of such a column are values that
+            were not measured yet, and a name that is no column is measured throughout.
 
     Raises:
         SpaceError: There are no rows, a column is missing, or two rows have the same key.
@@ -88,7 +89,9 @@ class Catalogue:
             raise SpaceError("The catalogue has no rows: give at least one.")
         _check_columns(table, {"key": key, "label": label, "image": image}, features)
         _check_keys(table, key)
-        chosen = choose_features(table, [name for name in (key, label, image) if name], features)
+        objectives = named(objectives)
+        lacking = _lacking(table, objectives)
+        chosen = choose_features(table, [name for name in (key, label, image, *lacking) if name], features)
         kept = tuple({name: row[name] for name in row if name not in chosen.empty} for row in table.rows)
         fields = {
             "rows": kept,
@@ -96,7 +99,7 @@ class Catalogue:
             "label": label,
             "image": image,
             "features": None if features is None else tuple(features),
-            "dropped": chosen.dropped,
+            "dropped": chosen.dropped | dict.fromkeys(lacking, "an objective that is not measured for every row"),
             "columns": chosen.columns,
             "X": chosen.points,
         }
@@ -106,7 +109,7 @@ class Catalogue:
             identifier(name): Symbol("number" if column.dtype.kind == "f" else "label")
             for name, column in self._table.items()
         }
-        object.__setattr__(self, "objectives", as_objectives(objectives, symbols, self.names))
+        object.__setattr__(self, "objectives", as_objectives(objectives, symbols, self.names, lacking))
         self.known  # noqa: B018 - objectives that some row has no value for must fail here
 
     def __eq__(self, other: object) -> bool:
@@ -121,7 +124,7 @@ class Catalogue:
 
     def __repr__(self) -> str:
         rows = f"{len(self)} row{'s' if len(self) > 1 else ''}"
-        goals = f"; {', '.join(f'{o.name} (known)' for o in self.objectives)}" if self.objectives else ""
+        goals = f"; {', '.join(o.title for o in self.objectives)}" if self.objectives else ""
         return f"Catalogue({rows}, key={self.key!r}, features: {', '.join(self._used)}{goals})"
 
     def _repr_html_(self) -> str:
@@ -175,17 +178,23 @@ class Catalogue:
         values = np.stack([objective.values(self._table) for objective in self.objectives], axis=1)
         check_values(self.objectives, values, lambda row: dict(self.rows[row]))
         first = np.array([self._at[key] for key in point_keys(self.X)])
-        unlike = np.flatnonzero((values != values[first]).any(1))
+        there = ~np.isnan(values)
+        measured = np.array([objective.measured for objective in self.objectives])
+        for row in np.flatnonzero(there.any(1) & (first != np.arange(len(first)))):
+            # What is measured of a row is measured of all with the same features.
+            known = values[first[row]]
+            values[first[row]] = np.where(np.isnan(known) & measured, values[row], known)
+        unlike = np.flatnonzero(((values != values[first]) & there).any(1))
         if len(unlike):
             one, other = self.keys[first[unlike[0]]], self.keys[unlike[0]]
-            number = int((values[unlike[0]] != values[first[unlike[0]]]).argmax())
+            number = int(((values != values[first]) & there)[unlike[0]].argmax())
             raise SpaceError(
                 f"The rows {as_given(one)} and {as_given(other)} have the same features, but differ in "
                 f"{as_given(self.objectives[number].name)}: make a column a feature that tells them apart."
             )
-        return KnownObjectives(
-            self.objectives, self._columns_at, self.feasible, self.decode, values.min(0), values.max(0)
-        )
+        found = KnownObjectives(self.objectives, self._columns_at, self.feasible, self.decode, *spans(values))
+        rows = np.flatnonzero((there & measured).any(1))
+        return found.with_measurements(self.X[rows], np.where(measured, values[rows], np.nan))
 
     def _columns_at(self, points: Floats) -> dict[str, NDArray[Any]]:
         rows = self.index(points)
@@ -481,7 +490,8 @@ class Catalogue:
         for role, name in (("key", key), ("label", label), ("image", image)):
             if name:
                 _check_columns(table, {role: name}, None)
-        table, found = roles.recognise(table, key or None, label, image)
+        objectives = named(objectives)
+        table, found = roles.recognise(table, key or None, label, image, _lacking(table, objectives))
         return cls(table, found.key, found.label, found.image, found.features, objectives)
 
     @classmethod
@@ -570,6 +580,12 @@ def _check_columns(table: Table, roles: Mapping[str, str | None], features: Sequ
             raise SpaceError(
                 f"The {role} column {as_given(name)} is empty in every row: fill it in, or choose another."
             )
+
+
+def _lacking(table: Table, objectives: Sequence[Objective]) -> tuple[str, ...]:
+    """The columns with empty cells that are objectives by themselves."""
+    names = [each.name for each in objectives if each.says_measured or not each.formula]
+    return tuple(name for name in names if name in table.columns and any(row[name] is None for row in table.rows))
 
 
 def _check_keys(table: Table, key: str) -> None:

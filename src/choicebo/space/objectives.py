@@ -1,4 +1,4 @@
-"""Known objectives: what can be computed of an option, and whether less or more of it is better."""
+"""Known objectives: what can be computed or measured of an option, and whether less or more of it is better."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,15 +16,18 @@ from numpy.typing import NDArray
 from choicebo.errors import SpaceError
 from choicebo.formatting import as_given, value_text
 from choicebo.space.expression import identifier, names, parse, refuse_split_names
+from choicebo.space.points import point_keys
 from choicebo.space.searchable import Floats, Option
 from choicebo.space.truth import Symbol, check_number, number
-from choicebo.space.values import as_text, suggestion
+from choicebo.space.values import as_text, closest, suggestion
 
 Columns = Mapping[str, NDArray[Any]]
 """A column of values for each name of an option: numbers as floats, everything else as objects."""
 
 _MINIMISE, _MAXIMISE = ("minimise", "minimize"), ("maximise", "maximize")
 _EXAMPLE = "minimise price = 2*flour + 0.3*minutes"
+MEASURED = "measured"
+"""In the place of a formula: the values are measured and entered one by one."""
 _FORM = re.compile(r"(?P<goal>\S+)\s+(?P<name>[^=<>!]+?)\s*(?:=(?!=)\s*(?P<formula>.+))?")
 
 
@@ -32,7 +35,8 @@ _FORM = re.compile(r"(?P<goal>\S+)\s+(?P<name>[^=<>!]+?)\s*(?:=(?!=)\s*(?P<formu
 class Objective:
     """What is known to matter: a parameter, a column or a formula of them that is to be small, or large.
 
-    A formula is written as in a constraint; a comparison in it counts 1 where it holds and 0 elsewhere.
+    A formula is written as in a constraint; a comparison in it counts 1 where it holds and 0 elsewhere. What comes from a scale
+    or an invoice instead is ``"minimise cost = measured"``; a name that options do not have means the same.
 
     Examples:
         >>> price = Objective("minimise price = 2*flour + 3*(oven == 'gas')")
@@ -43,6 +47,8 @@ class Objective:
     """
 
     text: str
+    measured: bool = False
+    """Whether it is measured, so that values may be missing; the space that it belongs to decides."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.text, str) or not self.text.strip():
@@ -53,8 +59,8 @@ class Objective:
     def __repr__(self) -> str:
         return f"Objective({self.text!r})"
 
-    def __getstate__(self) -> dict[str, str]:
-        return {"text": self.text}
+    def __getstate__(self) -> dict[str, Any]:
+        return {"text": self.text, "measured": self.measured}
 
     @cached_property
     def _parts(self) -> re.Match[str]:
@@ -81,8 +87,13 @@ class Objective:
 
     @property
     def formula(self) -> str:
-        """How it is computed; empty where it is a parameter or a column by itself."""
-        return self._parts["formula"] or ""
+        """How it is computed; empty where it is measured, or a parameter or a column by itself."""
+        return "" if self.measured else self._parts["formula"] or ""
+
+    @property
+    def says_measured(self) -> bool:
+        """Whether the place of its formula says that it is measured; options may have a value of that name, though."""
+        return (self._parts["formula"] or "").lower() == MEASURED
 
     @cached_property
     def _tree(self) -> ast.expr:
@@ -105,12 +116,14 @@ class Objective:
                   ^^^^^^
             Did you mean 'flour'?
         """
+        if self.measured and identifier(self.name) not in symbols:
+            return
         if not self.formula and identifier(self.name) not in symbols:
             if re.search(r"[-+*/()]", self.name):
                 raise SpaceError(f"Objective {as_given(self.text)}: give the formula a name, as in {_EXAMPLE}")
             raise SpaceError(
                 f"Objective {as_given(self.text)}: unknown name {as_given(self.name)}. {suggestion(self.name, known)} "
-                f"To compute it, write a formula: {_EXAMPLE}"
+                f"To compute it, write a formula: {_EXAMPLE}. To measure it, write: {self.text} = {MEASURED}"
             )
         if self.formula and identifier(self.name) in symbols:
             raise SpaceError(
@@ -123,8 +136,35 @@ class Objective:
                     refuse_split_names(self.formula, symbols)
             check_number(self.formula or identifier(self.name), self._tree, symbols)
 
+    def resolved(self, symbols: Mapping[str, Symbol], known: Sequence[str], lacking: Sequence[str] = ()) -> Objective:
+        """The same as an objective of options with these names, which decide whether it is measured.
+
+        A name that options do not have is measured, unless it looks like a slip of the pen.
+
+        Args:
+            symbols: What each name stands for, as a formula writes it.
+            known: The names as they are.
+            lacking: Those of them that have no value for some option.
+
+        Examples:
+            >>> Objective("minimise cost").resolved({"flour": Symbol("number")}, ["flour"]).measured
+            True
+            >>> Objective("minimise flower").resolved({"flour": Symbol("number")}, ["flour"]).measured
+            False
+        """
+        formula = self._parts["formula"] or ""
+        says_so = self.says_measured and MEASURED not in symbols
+        if self.name in lacking:
+            measured = says_so or not formula
+        elif identifier(self.name) in symbols:
+            measured = False
+        else:
+            plain = not formula and re.search(r"[-+*/()]", self.name) is None
+            measured = says_so or (plain and closest(self.name, known) is None)
+        return replace(self, measured=measured)
+
     def of(self, option: Option) -> float:
-        """Its value for one option.
+        """Its value for one option; NaN where it is not known.
 
         Examples:
             >>> Objective("minimise price = 2*flour").of({"flour": 1.5})
@@ -136,6 +176,8 @@ class Objective:
         """Its value for each option (n,), in its own units; NaN where it is undefined."""
         arrays = {identifier(name): column for name, column in columns.items()}
         length = len(next(iter(arrays.values())))
+        if self.measured and identifier(self.name) not in arrays:
+            return np.full(length, np.nan)
         return np.asarray(np.broadcast_to(number(self._tree, arrays), (length,)), dtype=np.float64)
 
     @property
@@ -147,6 +189,16 @@ class Objective:
             'less is better'
         """
         return "less is better" if self.minimise else "more is better"
+
+    @property
+    def title(self) -> str:
+        """How pictures and tables call it.
+
+        Examples:
+            >>> Objective("minimise price = 2*flour").title
+            'price (known)'
+        """
+        return f"{self.name} ({MEASURED if self.measured else 'known'})"
 
 
 @contextmanager
@@ -168,29 +220,39 @@ class KnownObjectives:
     feasible: Callable[[Floats], NDArray[np.bool_]]
     option: Callable[[Floats], list[Option]]
     low: Floats
-    """(k,): the least value of each that was found, in its own units."""
+    """(k,): the least value of each that was found, in its own units; NaN where none was."""
     high: Floats
     """(k,): the greatest."""
+    measured_points: Floats = field(default_factory=lambda: np.empty((0, 0)))
+    """(m, dim): the options that were measured."""
+    measured_values: Floats = field(default_factory=lambda: np.empty((0, 0)))
+    """(m, k): what was measured, in its own units; NaN where nothing was."""
 
     @property
     def names(self) -> tuple[str, ...]:
         """What they are called."""
         return tuple(objective.name for objective in self.objectives)
 
+    @property
+    def measured(self) -> tuple[bool, ...]:
+        """Which of them are measured, so that values may be missing."""
+        return tuple(objective.measured for objective in self.objectives)
+
     def __len__(self) -> int:
         return len(self.objectives)
 
     def __call__(self, points: Floats) -> Floats:
-        """Values (n, k) at ``points: (n, dim)``, the larger the better."""
+        """Values (n, k) at ``points: (n, dim)``, the larger the better; NaN where one was not measured."""
         points = np.clip(points, 0.0, 1.0)
-        values = self.values(points) * self.signs
-        lacking = np.flatnonzero(~np.isfinite(values).all(1))
+        values, measured = self.values(points) * self.signs, np.array(self.measured)
+        lacking = np.flatnonzero(~(np.isfinite(values) | measured).all(1))
         if len(lacking):
             wrong = lacking[self.feasible(points[lacking])]
             if len(wrong):
                 refuse_undefined(self.objectives, values[wrong[0]], self.option(points[wrong[:1]])[0])
             # Where no option may be, what is undefined counts as the worst there is.
-            values = np.where(np.isfinite(values), values, np.where(self.signs < 0.0, -self.high, self.low))
+            worst = np.where(self.signs < 0.0, -self.high, self.low)
+            values = np.where(np.isfinite(values) | measured, values, worst)
         return values
 
     @property
@@ -199,9 +261,36 @@ class KnownObjectives:
         return np.array([-1.0 if objective.minimise else 1.0 for objective in self.objectives])
 
     def values(self, points: Floats) -> Floats:
-        """Values (n, k) at ``points: (n, dim)`` in their own units."""
+        """Values (n, k) at ``points: (n, dim)`` in their own units; NaN where one was not measured."""
         columns = self.columns(points)
-        return np.stack([objective.values(columns) for objective in self.objectives], axis=1)
+        values = np.stack([objective.values(columns) for objective in self.objectives], axis=1)
+        if any(self.measured) and len(self.measured_points):
+            for row, key in enumerate(point_keys(points)):
+                if key in self._rows:
+                    found = self.measured_values[self._rows[key]]
+                    values[row] = np.where(np.isnan(found), values[row], found)
+        return values
+
+    @cached_property
+    def _rows(self) -> dict[bytes, int]:
+        """The row of each point that was measured."""
+        return {key: row for row, key in enumerate(point_keys(self.measured_points))}
+
+    def with_measurements(self, points: Floats, values: Floats) -> KnownObjectives:
+        """The same with what was measured at ``points: (m, dim)``: ``values: (m, k)`` in their own units, NaN where nothing was.
+
+        What was measured before at the same point holds where there is nothing newer.
+        """
+        merged = {key: self.measured_values[row] for key, row in self._rows.items()}
+        places = dict(zip(self._rows, self.measured_points, strict=True))
+        for key, point, found in zip(point_keys(points), points, values, strict=True):
+            before = merged.get(key, np.full(len(self), np.nan))
+            merged[key], places[key] = np.where(np.isnan(found), before, found), point
+        if not merged:
+            return self
+        return replace(
+            self, measured_points=np.array(list(places.values())), measured_values=np.array(list(merged.values()))
+        )
 
 
 def _column(value: object) -> NDArray[Any]:
@@ -217,14 +306,13 @@ def known_of(space: object) -> KnownObjectives | None:
 
 
 def as_objectives(
-    given: Iterable[str | Objective], symbols: Mapping[str, Symbol], known: Sequence[str]
+    given: Iterable[str | Objective],
+    symbols: Mapping[str, Symbol],
+    known: Sequence[str],
+    lacking: Sequence[str] = (),
 ) -> tuple[Objective, ...]:
-    """The objectives of a space, checked against the names of its options."""
-    if isinstance(given, (str, Objective)):
-        given = [given]
-    if not isinstance(given, Iterable) or isinstance(given, Mapping):
-        raise SpaceError(f"The objectives are {as_given(given)}: give a list of texts such as {_EXAMPLE!r}.")
-    found = tuple(each if isinstance(each, Objective) else Objective(each) for each in given)
+    """The objectives of a space, checked against the names of its options, some of which may be ``lacking`` values."""
+    found = tuple(each.resolved(symbols, known, lacking) for each in named(given))
     seen: set[str] = set()
     for objective in found:
         objective.check(symbols, known)
@@ -234,12 +322,24 @@ def as_objectives(
     return found
 
 
+def named(given: Iterable[str | Objective]) -> list[Objective]:
+    """Objectives as they were given, not yet looked at."""
+    if isinstance(given, (str, Objective)):
+        given = [given]
+    if not isinstance(given, Iterable) or isinstance(given, Mapping):
+        raise SpaceError(f"The objectives are {as_given(given)}: give a list of texts such as {_EXAMPLE!r}.")
+    return [each if isinstance(each, Objective) else Objective(each) for each in given]
+
+
 def check_values(objectives: Sequence[Objective], values: Floats, option: Callable[[int], Option]) -> None:
-    """Refuse ``values: (n, k)`` of some options of which one is not finite, or all are the same."""
-    lacking = np.flatnonzero(~np.isfinite(values).all(1))
+    """Refuse ``values: (n, k)`` of some options of which one that is computed is not finite, or all are the same."""
+    measured = np.array([objective.measured for objective in objectives])
+    lacking = np.flatnonzero(~(np.isfinite(values) | measured).all(1))
     if len(lacking):
         refuse_undefined(objectives, values[lacking[0]], option(int(lacking[0])))
     for objective, column in zip(objectives, values.T, strict=True):
+        if objective.measured:
+            continue
         if len(column) > 1 and (column == column[0]).all():
             raise SpaceError(
                 f"Objective {as_given(objective.text)}: it is {value_text(float(column[0]))} for every option, so that it "
@@ -247,9 +347,18 @@ def check_values(objectives: Sequence[Objective], values: Floats, option: Callab
             )
 
 
+def spans(values: Floats) -> tuple[Floats, Floats]:
+    """The least and the greatest of each column of ``values: (n, k)``; NaN where there is none."""
+    there = ~np.isnan(values)
+    low = np.where(there, values, np.inf).min(0)
+    high = np.where(there, values, -np.inf).max(0)
+    return np.where(there.any(0), low, np.nan), np.where(there.any(0), high, np.nan)
+
+
 def refuse_undefined(objectives: Sequence[Objective], values: Floats, option: Option) -> None:
     """Raise an error that names the option for which one of the objectives has no value."""
-    undefined = next(o for o, value in zip(objectives, values, strict=True) if not np.isfinite(value))
+    computed = [(o, value) for o, value in zip(objectives, values, strict=True) if not o.measured]
+    undefined = next(o for o, value in computed if not np.isfinite(value))
     shown = ", ".join(f"{name} = {value_text(value)}" for name, value in option.items())
     raise SpaceError(
         f"Objective {as_given(undefined.text)}: it has no finite value for the option {shown}. Change the formula, fill the "

@@ -38,7 +38,11 @@ class Roles:
 
 
 def recognise(
-    table: Table, key: str | None = None, label: str | None = None, image: str | None = None
+    table: Table,
+    key: str | None = None,
+    label: str | None = None,
+    image: str | None = None,
+    aside: Sequence[str] = (),
 ) -> tuple[Table, Roles]:
     """What the columns are for, and the table, with a column of row numbers if nothing else tells its rows apart.
 
@@ -47,6 +51,7 @@ def recognise(
         key: The column that tells rows apart; None: found by its name.
         label: The column with the name that people see; None: found by its name; empty: there is none.
         image: The column with picture files; None: found by its name; empty: there is none.
+        aside: Columns that are not to be features.
 
     >>> rows = {"Item ID": 7, "title": "Rye", "price": 3}, {"Item ID": 8, "title": "Oat", "price": 4}
     >>> recognise(Table(("Item ID", "title", "price"), rows))[1]
@@ -63,7 +68,7 @@ def recognise(
         image = _find(table, _IMAGES, [key, *taken], _are_pictures)
     if label is None:
         label = _find(table, _LABELS, [key, *taken, image or ""], _are_names)
-    special = [name for name in (key, label, image) if name]
+    special = [name for name in (key, label, image, *aside) if name]
     features = [name for name in table.columns if name not in special]
     usable = [name for name in features if not _is_reference(table, name)]
     some = usable and len(usable) < len(features)
@@ -84,10 +89,14 @@ def column_roles(catalogue: Catalogue) -> dict[str, str]:
         catalogue.image: "the picture",
     }
     features = {column.parameter for column in catalogue.columns}
+    measured = {objective.name for objective in catalogue.objectives if objective.measured}
     found = {}
     for name in (*catalogue.names, *(name for name in catalogue.dropped if name not in catalogue.names)):
         if name in special:
             found[name] = special[name]
+        elif name in measured:
+            there = sum(row.get(name) is not None for row in catalogue.rows)
+            found[name] = f"an objective, measured for {there:,} of {len(catalogue):,} rows"
         elif name in features:
             found[name] = _described([row[name] for row in catalogue.rows])
         else:

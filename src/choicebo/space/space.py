@@ -15,7 +15,7 @@ from choicebo.formatting import as_given, value_text
 from choicebo.notebook_html import table
 from choicebo.space import sampling
 from choicebo.space.constraints import Constraint, nothing_feasible, symbols_of
-from choicebo.space.objectives import KnownObjectives, Objective, as_objectives, check_values
+from choicebo.space.objectives import KnownObjectives, Objective, as_objectives, check_values, spans
 from choicebo.space.parameters import Fixed, Parameter, size, split
 from choicebo.space.points import as_cube
 from choicebo.space.searchable import Bools, Column, Floats, Option
@@ -50,7 +50,8 @@ class Space:
         parameters: What varies: `Real`, `Integer`, `Angle`, `Ordinal`, `Categorical`, and `Fixed`.
         constraints: Rules that every option satisfies, as texts such as ``"temperature + 2*minutes <= 280"``.
         fixed: Values to hold, by name.
-        objectives: What is known to matter, as texts such as ``"minimise price = 2*flour + 0.3*minutes"``.
+        objectives: What is known to matter, as texts such as ``"minimise price = 2*flour + 0.3*minutes"``, or
+            ``"minimise cost = measured"`` where values are entered as they become known.
 
     Raises:
         SpaceError: A name is used twice, a constraint cannot be read, or no option satisfies all of them.
@@ -102,7 +103,7 @@ class Space:
     def __repr__(self) -> str:
         count = len(self.constraints)
         rules = f"; {count} constraint{'s' if count > 1 else ''}" if count else ""
-        goals = f"; {', '.join(f'{o.name} (known)' for o in self.objectives)}" if self.objectives else ""
+        goals = f"; {', '.join(o.title for o in self.objectives)}" if self.objectives else ""
         return f"Space({', '.join(self.names)}{rules}{goals})"
 
     def _repr_html_(self) -> str:
@@ -154,9 +155,7 @@ class Space:
         columns = self._columns_at(points)
         values = np.stack([objective.values(columns) for objective in self.objectives], axis=1)
         check_values(self.objectives, values, lambda row: self.decode(points[row : row + 1])[0])
-        return KnownObjectives(
-            self.objectives, self._columns_at, self.feasible, self.decode, values.min(0), values.max(0)
-        )
+        return KnownObjectives(self.objectives, self._columns_at, self.feasible, self.decode, *spans(values))
 
     def _columns_at(self, points: Floats) -> dict[str, NDArray[Any]]:
         return self._columns(self._values(points))

@@ -175,13 +175,23 @@ def suggestion(word: object, known: Iterable[str]) -> str:
     "Did you mean 'temperature'?"
     """
     known = list(known)
-    # Likeness is costly to tell: a long word is no slip of the pen, and nobody waits for thousands of comparisons.
-    if isinstance(word, str) and len(word) <= 100:
-        close = difflib.get_close_matches(word, itertools.islice(known, 1000), n=1)
-        if close:
-            return f"Did you mean {as_given(close[0])}?"
+    close = closest(word, known)
+    if close is not None:
+        return f"Did you mean {as_given(close)}?"
     listed = ", ".join(as_given(name) for name in known[:12]) + (", ..." if len(known) > 12 else "")
     return f"Known are: {listed}."
+
+
+def closest(word: object, known: Iterable[str]) -> str | None:
+    """The known word that somebody may have meant; None if none is close.
+
+    >>> closest("temperatur", ["temperature", "minutes"]), closest("cost", ["temperature", "minutes"])
+    ('temperature', None)
+    """
+    # Likeness is costly to tell: a long word is no slip of the pen, and nobody waits for thousands of comparisons.
+    if not isinstance(word, str) or len(word) > 100:
+        return None
+    return next(iter(difflib.get_close_matches(word, itertools.islice(known, 1000), n=1)), None)
 
 
 def as_count(n: object, what: str, most: int = MOST_POINTS) -> int:

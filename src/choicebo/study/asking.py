@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 _HARMLESS = ("question", "answer", "skip", "addition")
-"""Events after which what was learned before is still true."""
+"""Events after which what was learned before is still true. A measurement may correct one that was learned from."""
 
 
 class RecentModel(NamedTuple):
@@ -319,7 +319,7 @@ def _with_latest_look(question: Question, situation: Situation) -> Question:
 def _since(state: State, position: int, rater: str | None) -> list[Event]:
     """What happened after a position, to everybody or to one rater."""
     events = (state.events[at] for at in range(position + 1, state.position + 1))
-    return [event for event in events if rater in (None, event.rater)]
+    return [event for event in events if rater in (None, event.rater) or event.measured is not None]
 
 
 def _without_looks(event: Event) -> Event:

@@ -84,7 +84,8 @@ def _content(event: Event) -> list[Any]:
     what = [event.position, event.kind, event.rater, event.at, event.target, event.kept, seconds]
     # Where there are none, the checksum is that of earlier releases.
     marks = [] if event.marks is None else [event.marks.to_dict()]
-    return [*what, asked, event.options, event.new, *marks]
+    measured = [] if event.measured is None else [event.measured.option, event.measured.values]
+    return [*what, asked, event.options, event.new, *marks, *measured]
 
 
 def _plain(value: object) -> str:

@@ -19,7 +19,7 @@ import sqlalchemy as sa
 from choicebo.choices.marks import Marks
 from choicebo.errors import StorageError, StudyArchivedError, StudyError, StudyNotFoundError
 from choicebo.history import OWNER, Event, Question, State, Steering
-from choicebo.history.events import OptionKeys
+from choicebo.history.events import Kind, Measured, OptionKeys
 from choicebo.space import Option
 from choicebo.study import checksum, definition, raters
 from choicebo.study.checksum import Chain, DamageError
@@ -260,17 +260,24 @@ def _event(row: sa.Row[Any], asked: sa.Row[Any] | None, shown: Sequence[tuple[Op
         options, new = [], ()
     return Event(
         position=row.position,
-        kind=row.kind,
+        kind=kind_of(row),
         rater=row.name,
         at=row.at,
         target=row.target,
-        kept=None if row.kept is None else tuple(row.kept),
+        kept=None if row.kept is None or row.measured is not None else tuple(row.kept),
         seconds=row.seconds,
         question=question,
         added=tuple(options),
         added_new=new,
         marks=None if row.marks is None else Marks.from_dict(row.marks),
+        measured=None if row.measured is None else Measured(row.measured["option"], row.measured["values"]),
     )
+
+
+def kind_of(row: sa.Row[Any]) -> Kind:
+    """What an entry of the log is."""
+    kind: Kind = row.kind if row.measured is None else "measurement"
+    return kind
 
 
 def append(connection: sa.Connection, study_id: int, events: Iterable[Event], chain: Chain) -> None:
@@ -298,13 +305,14 @@ class Appender:
             {
                 "study_id": study_id,
                 "position": event.position,
-                "kind": event.kind,
+                "kind": "addition" if event.kind == "measurement" else event.kind,
                 "rater_id": rater_ids[raters.resolve(event.rater, rater_ids)],
                 "at": event.at,
                 "target": event.target,
-                "kept": None if event.kept is None else list(event.kept),
+                "kept": list(event.kept or ()) if event.kept is not None or event.kind == "measurement" else None,
                 "seconds": event.seconds,
                 "marks": None if event.marks is None else event.marks.to_dict(),
+                "measured": None if event.measured is None else _plain(event.measured),
             }
             for event in events
         ]
@@ -352,6 +360,10 @@ class Appender:
             rows = [{"study_id": self._study_id, "fingerprint": key, "option": wanted[key]} for key in missing]
             self._connection.execute(sa.insert(OptionRow), rows)
             self._option_ids.update(_known(self._connection, self._study_id, missing))
+
+
+def _plain(measured: Measured) -> dict[str, Any]:
+    return {"option": dict(measured.option), "values": dict(measured.values)}
 
 
 def _batches(events: Iterable[Event]) -> Iterator[list[Event]]:

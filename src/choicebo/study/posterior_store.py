@@ -23,12 +23,13 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from choicebo import __version__
 from choicebo.errors import ReadOnlyError
+from choicebo.space import KnownObjectives
 from choicebo.study.storage import Storage
 from choicebo.study.tables import CacheRow
 
 if TYPE_CHECKING:
+    from choicebo.model.known import Known
     from choicebo.model.posterior import Posterior
-    from choicebo.space import KnownObjectives
 
 _KIND = "posterior"
 _MOST = 12
@@ -82,6 +83,7 @@ class PosteriorStore:
         settings = self._settings[1]
         expected = (*key, *(settings[name] for name in ("kernel", "lapse", "correlated")))
         spec = found.spec
+        expected = (key[0].partition("+")[0], *expected[1:])  # what was measured is stored with the known objectives
         if (found.data.fingerprint, spec.latent_dim, spec.kernel, spec.lapse, spec.correlated) != expected:
             raise ValueError("it is the model of other answers")
         return found
@@ -100,7 +102,6 @@ def to_bytes(posterior: Posterior) -> bytes:
     """A fitted model as bytes."""
     diagnostics = dataclasses.asdict(posterior.diagnostics)
     trace = np.asarray(diagnostics.pop("evidence_trace"))
-    known = posterior.spec.known
     # How known objectives are computed, the space knows.
     spec = dataclasses.asdict(dataclasses.replace(posterior.spec, known=None))
     del spec["known"]
@@ -123,8 +124,8 @@ def to_bytes(posterior: Posterior) -> bytes:
     if posterior.people is not None:
         arrays |= {f"people_{name}": np.asarray(getattr(posterior.people, name)) for name in _OF_PEOPLE}
         hyper |= {f"people_hyper_{name}": value for name, value in posterior.people.hyper._asdict().items()}
-    if known is not None:
-        arrays |= {"known_centre": known.centre, "known_width": known.width}
+    if posterior.spec.known is not None:
+        arrays |= _known_arrays(posterior.spec.known)
     buffer = io.BytesIO()
     everything: dict[str, Any] = {"text": np.array(text), "evidence_trace": trace, **arrays, **hyper}
     np.savez(buffer, **everything)
@@ -137,7 +138,6 @@ def from_bytes(content: bytes, known: KnownObjectives | None = None) -> Posterio
     from choicebo.model.covariance import Hyperparameters, HyperPrior
     from choicebo.model.diagnostics import Diagnostics
     from choicebo.model.engines.base import Limits, ModelSpec
-    from choicebo.model.known import Known
     from choicebo.model.own_parts import OwnParts
     from choicebo.model.people import PeopleDraws
     from choicebo.model.posterior import Posterior
@@ -146,7 +146,7 @@ def from_bytes(content: bytes, known: KnownObjectives | None = None) -> Posterio
     with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
         record = json.loads(str(arrays["text"]))
         told = record["diagnostics"]
-        fixed = None if known is None else Known(known, arrays["known_centre"], arrays["known_width"])
+        fixed = None if known is None else _known_from(arrays, known, record["spec"])
         found = Posterior(
             data=ChoiceData.from_json(record["data"]),
             spec=ModelSpec(**{**record["spec"], "prior": HyperPrior(*record["spec"]["prior"])}, known=fixed),
@@ -171,6 +171,41 @@ def from_bytes(content: bytes, known: KnownObjectives | None = None) -> Posterio
             found = dataclasses.replace(found, people=people)
     _check_shapes(found, 0 if known is None else len(known))
     return found
+
+
+def _known_arrays(known: Known) -> dict[str, Any]:
+    """Known objectives, apart from how they are computed, with the numbers of measured ones."""
+    from choicebo.model.measured import Prediction
+
+    names = ("centre", "width", *(("measured", "points", "values") if any(known.measured) else ()))
+    arrays = {f"known_{name}": np.asarray(getattr(known, name)) for name in names}
+    return arrays | ({"known_fill": known.fill.hyper} if isinstance(known.fill, Prediction) else {})
+
+
+def _known_from(arrays: Any, function: KnownObjectives, spec: Mapping[str, Any]) -> Known:
+    """What :func:`_known_arrays` was given."""
+    from choicebo.model.known import Known
+    from choicebo.model.measured import Prediction
+
+    centre, width = arrays["known_centre"], arrays["known_width"]
+    if "known_measured" not in arrays:
+        return Known(function, centre, width)
+    points, values, measured = (arrays[f"known_{name}"] for name in ("points", "values", "measured"))
+    known = Known(function, centre, width, tuple(measured.tolist()), points, values)
+    count = len(known.of_measured)
+    fits = measured.shape == width.shape and points.ndim == 2 and values.shape == (len(points), count)
+    if not fits or measured.dtype.kind != "b" or np.isinf(values).any() or not np.isfinite(points).all():
+        raise ValueError("what was measured is damaged")
+    if isinstance(function, KnownObjectives):
+        entered = np.full((len(points), len(function)), np.nan)
+        entered[:, measured] = values * function.signs[measured]
+        known = dataclasses.replace(known, function=function.with_measurements(points, entered))
+    if "known_fill" not in arrays:
+        return known
+    hyper = arrays["known_fill"]
+    if hyper.shape != (count, points.shape[1] + 2) or not np.isfinite(hyper).all():
+        raise ValueError("what was measured is damaged")
+    return dataclasses.replace(known, fill=Prediction(known, spec["kernel"], spec["nugget"], hyper))
 
 
 def _check_sizes(content: bytes) -> None:
@@ -217,18 +252,24 @@ def _check_people(found: Posterior, options: int) -> None:
 
 def _check_shapes(found: Posterior, known: int) -> None:
     """Refuse arrays that do not belong together, and numbers that are none."""
+    from choicebo.model.measured import measured_rows
+
     latent_dim, inputs = found.spec.latent_dim, found.data.dim
+    learned = latent_dim + found.spec.measured_count
     chains, draws = found.whitened.shape[:2]
     options = np.unique([row for choice in found.data.choices for row in choice.shown])
+    also = measured_rows(found.spec.known, found.data.X)
+    options = options if also is None else np.union1d(options, also)
     size = len(options) if found.inducing is None else len(found.inducing)
     expected = {
         "options": (found.options, (len(options), inputs)),
-        "whitened": (found.whitened, (chains, draws, latent_dim, size)),
+        "whitened": (found.whitened, (chains, draws, learned, size)),
         "log_likelihood": (found.log_likelihood, (chains, draws, found.data.n_choices)),
         "log_lengthscale": (found.hyper.log_lengthscale, (latent_dim, inputs)),
         "log_scale": (found.hyper.log_scale, (latent_dim,)),
         "coupling": (found.hyper.coupling, (latent_dim, latent_dim)),
         "known": (found.hyper.known, (known,)),
+        "measured": (found.hyper.measured, (learned - latent_dim, inputs + 2) if learned > latent_dim else (0, 0)),
     }
     if found.spec.known is not None:
         expected |= {name: (getattr(found.spec.known, name), (known,)) for name in ("centre", "width")}
@@ -237,11 +278,11 @@ def _check_shapes(found: Posterior, known: int) -> None:
     if found.people is not None:
         _check_people(found, len(options))
     if found.own is not None:
-        orders = (len(found.own.mean), latent_dim, len(options))
+        orders = (len(found.own.mean), learned, len(options))
         expected |= {"own mean": (found.own.mean, orders), "own spread": (found.own.spread, orders)}
         _check_rows(found.own.order, (chains * draws,), orders[0])
     for name, (array, shape) in expected.items():
-        lacking = not array.size and name != "known" and latent_dim > 0
+        lacking = not array.size and name not in ("known", "measured") and latent_dim > 0
         if array.shape != shape or array.dtype.kind != "f" or lacking or not np.isfinite(array).all():
             raise ValueError(f"{name} is damaged")
     if not np.array_equal(found.options, found.data.X[options]):

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from choicebo.formatting import counted, explained_by
+from choicebo.formatting import counted, explained_by, known_names
 from choicebo.history.events import option_key
+from choicebo.history.measuring import Values
 from choicebo.space import Option
+from choicebo.study.measured import measured_of
 from choicebo.study.objective_names import names_of
 from choicebo.study.option_counts import count_options
 from choicebo.study.status import advise
@@ -79,6 +81,8 @@ class StudyResult:
     numbered: Numbering | None = None
     agreement: PeopleInsight | None = None
     """Where tastes are related, what suits all people and each of them."""
+    measured: Values = dataclasses.field(default_factory=dict)
+    """Of each option, by its key, the measured objectives by name; an `Estimate` where nothing was measured."""
 
     def __repr__(self) -> str:
         told = f"{counted(len(self.best), 'best option')} of {len(self.points)}"
@@ -87,7 +91,7 @@ class StudyResult:
     @property
     def explanation(self) -> str:
         """What the model explains the answers by; empty without a model."""
-        return "" if self.latent_dim is None else explained_by(self.latent_dim, [each.name for each in self.known])
+        return "" if self.latent_dim is None else explained_by(self.latent_dim, *known_names(self.known))
 
     @property
     def best(self) -> tuple[Point, ...]:
@@ -124,14 +128,15 @@ def build_result(study: Study, rater: str | None = None) -> StudyResult:
     from choicebo.insight.drivers import drivers
 
     history = fitted.latent_dim_history
-    found = _from_model(study, rater, posterior)
+    found, unseen = _from_model(study, rater, posterior), fitted.best_unseen()
     return dataclasses.replace(
         found,
         answers=fitted.n_answers,
         dimension=str(history[-1]["reason"]) if history else "",
         objectives=tuple(drivers(posterior, study.space)),
         advice=advise(study, posterior, study.questions(rater=rater), rater),
-        unseen=fitted.best_unseen(),
+        unseen=unseen,
+        measured=found.measured | ({} if unseen is None else measured_of(study, [unseen.option], posterior)),
     )
 
 
@@ -163,7 +168,9 @@ def counted_result(study: Study, rater: str | None = None) -> StudyResult:
         for at, each in enumerate(found)
     ]
     points.sort(key=lambda point: not point.optimal)
-    return StudyResult(study.count_answers(rater), points=tuple(points))
+    return StudyResult(
+        study.count_answers(rater), points=tuple(points), measured=measured_of(study, [each.option for each in points])
+    )
 
 
 def outdated(study: Study, known: StudyResult, rater: str | None = None) -> StudyResult:
@@ -188,15 +195,17 @@ def _from_model(study: Study, rater: str | None, posterior: Posterior) -> StudyR
     from choicebo.insight import known_objectives, numbering
 
     numbered = numbering(posterior, study.space)
+    points = _points(study, rater, posterior, numbered)
     return StudyResult(
         answers=_answers_in(study, rater, posterior.data.n_choices),
         latent_dim=posterior.latent_dim,
-        points=_points(study, rater, posterior, numbered),
+        points=points,
         diagnostics=posterior.diagnostics.problems,
         trust=posterior.diagnostics.sentence,
         posterior=posterior,
         numbered=numbered,
         known=known_objectives(posterior, study.space),
+        measured=measured_of(study, [point.option for point in points], posterior),
     )
 
 
@@ -209,7 +218,7 @@ def _answers_in(study: Study, rater: str | None, choices: int) -> int:
 def _points(study: Study, rater: str | None, posterior: Posterior, numbered: Numbering) -> tuple[Point, ...]:
     import numpy as np
 
-    X = posterior.options
+    X = posterior.answered
     probability = posterior.pareto_probability(X)
     latent = numbered.latent(X)
     mean = latent.mean(0)

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from choicebo.formatting import explained_by
+from choicebo.formatting import explained_by, known_names
 from choicebo.frames import to_frame
 from choicebo.history import Answer, Question
+from choicebo.history.measuring import Values
 from choicebo.space import Option
+from choicebo.study.measured import measured_of, told
 from choicebo.study.records import Rater
 
 if TYPE_CHECKING:
@@ -82,13 +84,23 @@ class Status:
     surprising: tuple[Surprise, ...] = ()
     agreement: tuple[str, ...] = ()
     """Where tastes are related, what people agree and differ about, in sentences."""
+    measurements: int = 0
+    """How many values of measured objectives were entered."""
+    measured: Values = dataclasses.field(default_factory=dict)
+    """Of each of the best options, by its key, the measured objectives by name; an `Estimate` where nothing was measured."""
 
     def to_dict(self) -> dict[str, Any]:
         """The same as JSON-compatible data."""
         found: dict[str, Any] = _plain(
-            {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.name != "pareto_set"}
+            {
+                field.name: getattr(self, field.name)
+                for field in dataclasses.fields(self)
+                if field.name not in ("pareto_set", "measured")
+            }
         )
-        found["pareto_set"] = [{"option": o.option, "probability": o.probability} for o in self.pareto_set]
+        found["pareto_set"] = [
+            {"option": o.option, "probability": o.probability, **told(self.measured, o.option)} for o in self.pareto_set
+        ]
         return found
 
     def to_frame(self, library: str | None = None) -> Any:
@@ -123,6 +135,7 @@ def describe(study: Study, rater: str | None, fitted: ChoiceOptimizer | None) ->
         raters=study.raters(),
         options_shown=len(shown),
         prepared=study.is_ready(rater),
+        measurements=len(study.measurements()),
     )
 
     posterior = None if fitted is None else fitted.known_posterior
@@ -130,7 +143,7 @@ def describe(study: Study, rater: str | None, fitted: ChoiceOptimizer | None) ->
         return plain
     from choicebo.insight import known_objectives
 
-    known = known_objectives(posterior, study.space)
+    known, best = known_objectives(posterior, study.space), fitted.pareto_set()
     people = study.agreement() if rater is None else None
     return dataclasses.replace(
         plain,
@@ -138,10 +151,11 @@ def describe(study: Study, rater: str | None, fitted: ChoiceOptimizer | None) ->
         latent_dim_history=fitted.latent_dim_history,
         objectives=tuple(each.sentence for each in _objectives(study, posterior)),
         known=tuple(each.sentence for each in known),
-        explanation=explained_by(posterior.latent_dim, [each.name for each in known]),
+        explanation=explained_by(posterior.latent_dim, *known_names(known)),
         diagnostics=posterior.diagnostics.problems,
         trust=posterior.diagnostics.sentence,
-        pareto_set=tuple(fitted.pareto_set()),
+        pareto_set=tuple(best),
+        measured=measured_of(study, [each.option for each in best], posterior),
         advice=advise(study, posterior, questions, rater),
         surprising=_surprising(posterior, [act for act in past if act.counts]),
         agreement=() if people is None else people.sentences,

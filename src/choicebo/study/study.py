@@ -15,7 +15,8 @@ import sqlalchemy as sa
 from choicebo.choices.problems import Problems
 from choicebo.errors import StudyError, StudyExistsError, StudyNotFoundError
 from choicebo.formatting import as_given
-from choicebo.history import OWNER, Answer, Event, Question, State, Steering, rules, steering
+from choicebo.history import OWNER, Answer, Event, Measurements, Question, State, Steering, measuring, rules, steering
+from choicebo.history.events import Measured
 from choicebo.space import Catalogue, Option, Space, known_of
 from choicebo.space.values import as_count, as_flag
 from choicebo.study import definition, event_store, objective_names, raters, schema, study_json, transfer, wishes
@@ -1023,6 +1024,51 @@ class Study:
             writer.append(event)
             return writer.state.answer(event)
 
+    def measure(
+        self,
+        option: Any,
+        values: Mapping[str, float | None] | None = None,
+        /,
+        *,
+        rater: str | None = None,
+        **named: float | None,
+    ) -> Measurements:
+        """Enter what was measured of an option, which need not have been shown. Measuring again replaces.
+
+        It counts for everybody, whoever enters it, and the next model learns from it.
+
+        Args:
+            option: A dict of values by name, or in a catalogue the key of a row.
+            values: Numbers by the name of the objective, for names that are no words of Python; None withdraws one.
+            rater: Who enters it; None: the owner.
+            **named: The same as keyword arguments, as in ``measure(option, cost=12.5)``.
+
+        Returns:
+            All that is measured now, as `measurements` has it.
+
+        Raises:
+            InvalidInputError: There is no such measured objective, or a value is no number.
+            SpaceError: It is not an option of the space.
+            UnknownRaterError: Nobody of that name answers this study.
+            StudyArchivedError: The study is archived.
+
+        Examples:
+            >>> import pathlib
+            >>> priced = cb.Space([cb.Integer("minutes", 5, 40)], objectives=["minimise cost = measured"])
+            >>> rolls = cb.Study.create(pathlib.Path(study.url.removeprefix("sqlite:///")), "rolls", priced)
+            >>> [each.value for each in rolls.measure({"minutes": 12}, cost=12.5)]
+            [12.5]
+            >>> list(rolls.measure({"minutes": 12}, cost=None))
+            []
+        """
+        measured = measuring.read_measured(self.space, option, measuring.gathered(values, named))
+        name = self._events.rater(rater)
+        with self._events.writing() as writer:
+            event = measuring.measure(writer.state, measured, name, now())
+            if event is not None:
+                writer.append(event)
+            return measuring.listed(writer.state)
+
     def _import(self, read: ReadChoices, rater: str | None, progress: Progress | None) -> int:
         """Store choices that were read from somewhere: all in one transaction, or none."""
         choices, total = transfer.added(transfer.checked(read)), len(read.choices)
@@ -1204,6 +1250,19 @@ class Study:
         name = self._share(rater)
         with self._events.reading() as state:
             return state.n_acts(name)
+
+    def measurements(self) -> Measurements:
+        """List what was measured and neither replaced nor withdrawn, in the order in which it was entered.
+
+        Returns:
+            The option, the name of the objective, the value, and who entered it when; ``to_frame()`` makes a table of it.
+
+        Examples:
+            >>> len(study.measurements())
+            0
+        """
+        with self._events.reading() as state:
+            return measuring.listed(state)
 
     def get_answer(self, id: int) -> Answer:
         """Return the answer, skip or addition of an id.
@@ -1710,7 +1769,7 @@ class Study:
 
     def export_csv(
         self,
-        table: Literal["options", "answers", "pareto", "probabilities", "agreement", "consensus"],
+        table: Literal["options", "answers", "pareto", "probabilities", "measurements", "agreement", "consensus"],
         path: str | Path | None = None,
         *,
         rater: str | None = None,
@@ -1718,8 +1777,9 @@ class Study:
         """Write a table as CSV.
 
         Args:
-            table: ``options`` shown, ``answers``, the ``pareto`` set, or the ``probabilities`` of all options to be in it; where
-                tastes are related, ``agreement``, how alike any two people are, and ``consensus``, the options for all and each.
+            table: ``options`` shown, ``answers``, the ``pareto`` set, the ``probabilities`` of all options to be in it, or
+                ``measurements``; where tastes are related, ``agreement``, how alike any two people are, and ``consensus``, the
+                options for all and each.
             path: A file to write as well.
             rater: Whose answers the model learns from; None: everybody's.
 
@@ -1865,12 +1925,13 @@ class Study:
 def _count_answers(connection: sa.Connection, study_id: int) -> int:
     """How many answers of a study count; what was shown need not be read for that."""
     state, nothing = State(), Question(0, [], "", (), ())
-    rows = sa.select(LogRow.position, LogRow.kind, LogRow.target, RaterRow.name).join(
+    rows = sa.select(LogRow.position, LogRow.kind, LogRow.measured, LogRow.target, RaterRow.name).join(
         RaterRow, RaterRow.id == LogRow.rater_id
     )
     for row in connection.execute(rows.where(LogRow.study_id == study_id).order_by(LogRow.position)):
         question = replace(nothing, id=state.next_id) if row.kind == "question" else None
-        state.apply(Event(row.position, row.kind, row.name, target=row.target, question=question))
+        kind, measured = event_store.kind_of(row), row.measured and Measured({}, {})
+        state.apply(Event(row.position, kind, row.name, target=row.target, question=question, measured=measured))
     return state.n_answers()
 
 

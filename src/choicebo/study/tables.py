@@ -135,6 +135,9 @@ class LogRow(Base):
     seconds: Mapped[float | None] = mapped_column(sa.Float)
     marks: Mapped[dict[str, Any] | None] = mapped_column(sa.JSON(none_as_null=True))
     """What an answer says beyond what is kept, as :class:`choicebo.choices.marks.Marks` writes it."""
+    measured: Mapped[dict[str, Any] | None] = mapped_column(sa.JSON(none_as_null=True))
+    """The ``option`` and the ``values`` of a measurement. Its kind is stored as ``addition`` with nothing kept: a new kind would
+    mean a new check of the table, and to change that SQLite copies the whole log."""
 
 
 class QuestionRow(Base):

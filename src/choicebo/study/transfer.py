@@ -20,16 +20,19 @@ from choicebo.choices.problems import Problems
 from choicebo.choices.tables import Progress
 from choicebo.errors import ChoiceboError, DataError, StudyError
 from choicebo.formatting import as_given
+from choicebo.history.measuring import measured_objectives
 from choicebo.history.rules import Added
 from choicebo.space import Catalogue, Option, Space
 from choicebo.space.points import distinct
+from choicebo.study.measured import measured_of, told
 from choicebo.study.option_counts import count_options
 
 if TYPE_CHECKING:
     from choicebo.insight import PeopleInsight
+    from choicebo.model.posterior import Posterior
     from choicebo.study.study import Study
 
-TABLES = ("options", "answers", "pareto", "probabilities", "agreement", "consensus")
+TABLES = ("options", "answers", "pareto", "probabilities", "measurements", "agreement", "consensus")
 NOTHING = "Nothing was imported."
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 """How a cell begins that a spreadsheet would compute, or one that was protected from it."""
@@ -158,13 +161,23 @@ def added(read: ReadChoices) -> Iterator[Added]:
 def csv_table(study: Study, table: str, rater: str | None = None) -> str:
     """A table of a study as CSV; what the model says is learned from everybody, or from one rater."""
     names = study.space.names
+    measured = tuple(each.name for each in measured_objectives(study.space))
+    more = [name for name in measured if name not in names]
     table = table if isinstance(table, str) else as_given(table)
     if table == "options":
+        counts = count_options(study)
+        options = _with_measured(study, [each.option for each in counts])
         rows = [
-            [number, *_cells(each.option, names), each.shown, each.kept]
-            for number, each in enumerate(count_options(study), start=1)
+            [number, *_cells(option, [*names, *more]), each.shown, each.kept]
+            for number, (each, option) in enumerate(zip(counts, options, strict=True), start=1)
         ]
-        return _csv(["option", *names, "shown", "kept"], rows)
+        return _csv(["option", *names, *more, "shown", "kept"], rows)
+    if table == "measurements":
+        rows = [
+            [*_cells(each.option, names), each.name, each.value, each.rater, each.at and each.at.isoformat()]
+            for each in study.measurements()
+        ]
+        return _csv([*names, "measured", "value", "rater", "at"], rows)
     if table == "answers":
         head = ["id", "question", "kind", "state", "rater", "at", "seconds", "place", "kept", "said", *names]
         rows = [
@@ -186,7 +199,12 @@ def csv_table(study: Study, table: str, rater: str | None = None) -> str:
         return _csv(head, rows)
     if table in ("pareto", "probabilities"):
         found = study.pareto_set(0.5 if table == "pareto" else 0.0, rater)
-        return _csv(["probability", *names], [[f"{o.probability:.4f}", *_cells(o.option, names)] for o in found])
+        options = _with_measured(study, [each.option for each in found], study.posterior(rater) if measured else None)
+        head = ["probability", *names, *more, *(f"{name} estimated" for name in measured)]
+        rows = [
+            [f"{each.probability:.4f}", *_cells(option, head[1:])] for each, option in zip(found, options, strict=True)
+        ]
+        return _csv(head, rows)
     if table in ("agreement", "consensus"):
         people = people_of(study)
         if table == "agreement":
@@ -222,6 +240,17 @@ def people_of(study: Study) -> PeopleInsight:
             "How far people agree is known where tastes are related: create a study with raters='related'."
         )
     raise StudyError("How far people agree is known once two of them have answered.")
+
+
+def _with_measured(study: Study, options: Sequence[Option], posterior: Posterior | None = None) -> list[Option]:
+    """Options with what was measured, and with what the model estimates, as further values."""
+    values = measured_of(study, options, posterior)
+    found = []
+    for option in options:
+        parts = told(values, option)
+        estimated = {f"{name} estimated": float(f"{v:.6g}") for name, v in parts.get("estimated", {}).items()}
+        found.append({**option, **parts.get("measured", {}), **estimated})
+    return found
 
 
 def _cells(option: Mapping[str, Any], names: Sequence[str]) -> list[Any]:

@@ -21,7 +21,19 @@ from choicebo.web.api import manage_routes
 from choicebo.web.api import routes as api
 from choicebo.web.context import STATIC
 from choicebo.web.guard import Guard
-from choicebo.web.pages import choose, entrance, history, manage, operations, raters, result, setup, steering, studies
+from choicebo.web.pages import (
+    choose,
+    entrance,
+    history,
+    manage,
+    measurements,
+    operations,
+    raters,
+    result,
+    setup,
+    steering,
+    studies,
+)
 from choicebo.web.server import Server
 from choicebo.web.server_log import RequestLog
 from choicebo.web.server_settings import ServerSettings, is_loopback
@@ -53,7 +65,7 @@ def create_app(settings: ServerSettings, pool: Executor | None = None) -> FastAP
     )
     app.state.server = server
     app.state.access = Access(server, settings.token)
-    for page in (operations, entrance, studies, setup, choose, steering, result, history, raters, manage):
+    for page in (operations, entrance, studies, setup, choose, steering, result, measurements, history, raters, manage):
         app.include_router(page.router, include_in_schema=False)
     app.include_router(api.router)
     app.include_router(manage_routes.router)

@@ -9,10 +9,12 @@ from functools import partial
 from urllib.parse import quote, urlencode
 
 from choicebo.presentation.cards import Card, Comparison, card_of, compare
+from choicebo.presentation.fields import Measured
 from choicebo.presentation.images import MEDIA_TYPES, image_file, image_path
 from choicebo.presentation.templates import could_be, fill_svg
 from choicebo.space import Catalogue, Option
 from choicebo.study import Study, StudyError
+from choicebo.study.measured import measured_of
 from choicebo.web.addresses import study_path
 
 __all__ = ["MEDIA_TYPES", "PICTURE_POLICY", "card", "compared", "drawing", "image_file", "image_path", "names_image"]
@@ -21,14 +23,18 @@ PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 """For a picture that is opened by itself: as an <img> it could run nothing anyway."""
 
 
-def compared(study: Study, options: Sequence[Option], new: Sequence[bool] = ()) -> Comparison:
+def compared(
+    study: Study, options: Sequence[Option], new: Sequence[bool] = (), measured: Measured | None = None
+) -> Comparison:
     """Options side by side, with their pictures."""
-    return compare(study.space, options, new, partial(picture_address, study))
+    known = measured_of(study, options) if measured is None else measured
+    return compare(study.space, options, new, partial(picture_address, study), known)
 
 
-def card(study: Study, option: Option) -> Card:
-    """One option by itself, with its picture."""
-    return card_of(study.space, option, partial(picture_address, study))
+def card(study: Study, option: Option, measured: Measured | None = None) -> Card:
+    """One option by itself, with its picture; ``measured`` may hold estimates beside what was measured."""
+    known = measured_of(study, [option]) if measured is None else measured
+    return card_of(study.space, option, partial(picture_address, study), known)
 
 
 def picture_address(study: Study, option: Option) -> str | None:

@@ -11,6 +11,7 @@ from choicebo.presentation.cards import Card
 from choicebo.presentation.fields import Field, fields_of, title_of
 from choicebo.space import Catalogue, Integer, Option, Parameter, Real
 from choicebo.study import Study, StudyResult
+from choicebo.study.measured import measured_of
 from choicebo.web import pictures
 
 _FIELD = "try-"
@@ -98,11 +99,12 @@ def tried(study: Study, found: StudyResult, given: Mapping[str, str]) -> Tried:
         fields = () if isinstance(space, Catalogue) else fields_of(space)
         for point in found.points:
             if point.option == option or (fields and _alike(fields, point.option, option)):
-                return Tried(pictures.card(study, point.option), point.probability, seen=True)
+                return Tried(pictures.card(study, point.option, found.measured), point.probability, seen=True)
         (predicted,) = predict(found.posterior, space, [option])
     except InvalidInputError as error:
         return Tried(problem=str(error))
-    return Tried(pictures.card(study, predicted.option), predicted.probability)
+    measured = measured_of(study, [predicted.option], found.posterior)
+    return Tried(pictures.card(study, predicted.option, measured), predicted.probability)
 
 
 def _alike(fields: Sequence[Field], one: Option, other: Option) -> bool:

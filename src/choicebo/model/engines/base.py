@@ -35,7 +35,7 @@ class ModelSpec:
     inducing: int | str | None = "auto"
     """How the latent values of many options are represented; see :class:`~choicebo.model.gp.ChoiceGP`."""
     known: Known | None = None
-    """Objectives that need not be learned, behind the ``latent_dim`` hidden ones."""
+    """Objectives that need not be learned, or not altogether (measured ones), behind the ``latent_dim`` hidden ones."""
     threshold: float = THRESHOLD
     """Of a noticeable difference."""
 
@@ -43,6 +43,11 @@ class ModelSpec:
     def known_count(self) -> int:
         """How many objectives are known."""
         return 0 if self.known is None else self.known.count
+
+    @property
+    def measured_count(self) -> int:
+        """How many of these are measured: each has a Gaussian process, as each of the hidden ones."""
+        return 0 if self.known is None else len(self.known.of_measured)
 
 
 def are_whole(*counts: object) -> bool:

@@ -134,7 +134,7 @@ def exchange(rng: np.random.Generator, target: Target, chains: Chains) -> Chains
     """
     n_e = len(chains.v)
     order = np.arange(n_e)
-    pair = rng.permutation(n_e)[:2]
+    pair = rng.permutation(target.prior.hidden_count)[:2]  # which objective was measured is no question
     order[pair] = order[pair[::-1]]
     v = target.prior.whitened(target.prior.told(chains.v)[order]).astype(np.float32)
     if not target.prior.square:
@@ -367,8 +367,8 @@ class Sampler:
         Another order says the same about the choices, at other length-scales. A chain that came into one of these modes on its
         way would hardly leave it, and be counted for more than the mode's share.
         """
-        told = self._target.prior.told(self._chains.v)
-        ordered = np.stack([in_order_of(told[..., lane], self._reference) for lane in range(LANES)], axis=-1)
+        told, hidden = self._target.prior.told(self._chains.v), self._target.prior.hidden_count
+        ordered = np.stack([in_order_of(told[..., lane], self._reference, hidden) for lane in range(LANES)], axis=-1)
         if not np.array_equal(ordered, told):
             self._chains = begin(self._target, self._target.prior.whitened(ordered).astype(np.float32))
 
@@ -388,7 +388,10 @@ class Sampler:
         first, second = margin_pairs(prior.options)
         rows = prior.rows(first) - prior.rows(second)
         parts = rows @ v.reshape(n_e, m, -1)
-        difference = (prior.mixing @ parts.reshape(n_e, -1)).reshape(n_e, len(first), LANES, -1).min(0)
+        each = (prior.mixing @ parts.reshape(n_e, -1)).reshape(n_e, len(first), LANES, -1)
+        if prior.offset is not None:
+            each = each + (prior.offset[:, first] - prior.offset[:, second])[..., None, None]
+        difference = each.min(0)
         for known in prior.known_latent:
             difference = np.minimum(difference, (known[first] - known[second])[:, None, None])
         return np.concatenate([np.stack(self._heights, axis=1)[None], difference]).astype(np.float64)
@@ -406,6 +409,6 @@ class Sampler:
         steps = int(np.clip(np.ceil(length / np.exp(self.log_step)), 1, engine.max_steps))
         size = min(length / steps, float(np.exp(self.log_step)))
         self._chains, done = transition(self._rng, self._target, self._chains, size, steps)
-        if len(self._chains.v) > 1:
+        if self._target.prior.hidden_count > 1:
             self._chains = exchange(self._rng, self._target, self._chains)
         return done, size

@@ -39,6 +39,7 @@ from choicebo.model.engines.people import PeopleWhitened
 from choicebo.model.engines.starting import starting_points
 from choicebo.model.engines.whitening import Whitened, Whitener
 from choicebo.model.evaluate import Likelihood
+from choicebo.model.measured import AMPLITUDE, NOISE
 from choicebo.model.native import LANES
 
 Array = NDArray[np.float64]
@@ -87,29 +88,33 @@ class Packing(NamedTuple):
     correlated: bool
     people: bool = False
     known: int = 0
+    measured: int = 0
 
     @classmethod
     def of(cls, spec: ModelSpec, likelihood: Likelihood) -> Packing:
         """For one data set."""
         people = likelihood.people is not None
-        return cls(spec.latent_dim, likelihood.X.shape[1], spec.correlated, people, spec.known_count)
+        dim = likelihood.X.shape[1]
+        return cls(spec.latent_dim, dim, spec.correlated, people, spec.known_count, spec.measured_count)
 
     def vector(self, hyper: Hyperparameters) -> Array:
         """The free parameters."""
         parts = [hyper.log_lengthscale.ravel(), hyper.log_scale]
         if self.correlated:
             parts.append(hyper.coupling[np.tril_indices(self.n_e, -1)])
-        return np.concatenate([*parts, hyper.personal, hyper.known])
+        return np.concatenate([*parts, hyper.personal, hyper.known, hyper.measured.ravel()])
 
     def hyper(self, vector: Array) -> Hyperparameters:
         """The hyperparameters of a vector."""
-        split, end = self.n_e * self.dim, len(vector) - self.known
+        of_measured = len(vector) - self.measured * (self.dim + 2)
+        measured = vector[of_measured:].reshape(self.measured, -1) if self.measured else np.zeros((0, 0))
+        split, end = self.n_e * self.dim, of_measured - self.known
         shares = end - (self.n_e if self.people else 0)
         coupling = np.zeros((self.n_e, self.n_e))
         if self.correlated:
             coupling[np.tril_indices(self.n_e, -1)] = vector[split + self.n_e : shares]
         lengthscale, scale = vector[:split].reshape(self.n_e, self.dim), vector[split : split + self.n_e]
-        return Hyperparameters(lengthscale, scale, coupling, vector[shares:end], vector[end:])
+        return Hyperparameters(lengthscale, scale, coupling, vector[shares:end], vector[end:of_measured], measured)
 
     def first_metric(self, spec: ModelSpec) -> Array:
         """The prior's variances, less what the choices will tell at the least."""
@@ -119,7 +124,11 @@ class Packing(NamedTuple):
         coupling = np.full((self.n_e, self.n_e), 0.25 / max(prior.independence, 0.1))
         personal = np.full(self.n_e if self.people else 0, 0.3)
         known = np.full(self.known, 0.1 * prior.known_spread**2)
-        return np.diag(self.vector(Hyperparameters(lengthscale, scale, coupling, personal, known)))
+        measured = np.zeros((self.measured, self.dim + 2))
+        measured[:, :AMPLITUDE] = 0.1 * prior.lengthscale_spread**2
+        measured[:, AMPLITUDE] = 0.1 * prior.amplitude_spread**2
+        measured[:, NOISE] = 0.1 * prior.measurement_noise_spread**2
+        return np.diag(self.vector(Hyperparameters(lengthscale, scale, coupling, personal, known, measured)))
 
 
 def hyper_slope(likelihood: Likelihood, prior: Whitened, mode: Mode) -> Hyperparameters:
@@ -140,7 +149,7 @@ def hyper_slope(likelihood: Likelihood, prior: Whitened, mode: Mode) -> Hyperpar
     rest = slopes - mean + mode.factor @ (mode.factor.T @ away) - away
     outer = mean @ mode.v.reshape(1, -1).astype(np.float32) + covariance_of(mode.factor) + rest @ away.T / LANES
     outer[np.diag_indices(n_e * m)] -= 1.0
-    return prior.by_hyper(outer.reshape(n_e, m, n_e, m))._replace(known=prior.by_known(gradient))
+    return prior.slope(outer.reshape(n_e, m, n_e, m), gradient)
 
 
 def _slope_of_features(
@@ -155,7 +164,7 @@ def _slope_of_features(
     outer = (
         mean @ mode.v.reshape(1, -1).astype(np.float32) - curved @ covariance_of(mode.factor) + rest @ away.T / LANES
     )
-    return prior.by_hyper(outer.reshape(n_e, -1, n_e, r))._replace(known=prior.by_known(gradient))
+    return prior.slope(outer.reshape(n_e, -1, n_e, r), gradient)
 
 
 def _slope_of_people(
@@ -196,8 +205,10 @@ class Ascender:
         prior = self.whitener.at(hyper)
         if _tied(hyper):
             # In a fixed order the rest of the way does not depend on the starting point.
-            order = np.argsort(prior.told(mode.v[..., None].astype(np.float32))[:, 0, 0], kind="stable")
-            mode = _reordered(mode, order[::-1] if reverse else order)
+            told = prior.told(mode.v[..., None].astype(np.float32))[: prior.hidden_count]
+            order = np.argsort(told[:, 0, 0], kind="stable")
+            order = order[::-1] if reverse else order
+            mode = _reordered(mode, np.concatenate([order, np.arange(len(order), len(mode.v))]))
         return self._at(hyper, prior, mode, self.packing.first_metric(self.spec), _FIRST_STEP)
 
     def advance(self, state: Ascent) -> Ascent:
@@ -208,7 +219,7 @@ class Ascender:
         prior = self.whitener.at(hyper)
         mode = climb(self.likelihood, prior, self._follow(state, prior), state.mode.factor)
         longest = float(np.abs(move).max())
-        if mode.log_evidence + self.spec.prior.log_density(hyper) < state.evidence - _TOLERATED:
+        if mode.log_evidence + prior.log_density < state.evidence - _TOLERATED:
             return state._replace(trust=0.4 * longest)
         found = self._at(hyper, prior, mode, state.metric, min(max(state.trust, 2.0 * longest), _LONGEST_STEP))
         return found._replace(metric=_bfgs(state.metric, move, state.slope - found.slope))
@@ -217,7 +228,7 @@ class Ascender:
         by_choices = hyper_slope(self.likelihood, prior, mode)
         slope = self.packing.vector(by_choices) + self.packing.vector(self.spec.prior.gradient(hyper))
         told = prior.told(mode.v[..., None].astype(np.float32))[..., 0]
-        evidence = mode.log_evidence + self.spec.prior.log_density(hyper)
+        evidence = mode.log_evidence + prior.log_density
         return Ascent(hyper, mode, told, metric, slope, evidence, trust)
 
     def _follow(self, state: Ascent, prior: Whitened) -> Array:
@@ -308,7 +319,7 @@ class Laplace:
         if part is likelihood:
             return learned
         prior = Whitener.of(spec, likelihood).at(learned.hyper)
-        log_prior = spec.prior.log_density(learned.hyper)
+        log_prior = prior.log_density
         modes = in_parallel(lambda each: climb(likelihood, prior, each.centre), learned.basins[:_FOLLOWED])
         basins = [_basin(mode, mode.log_evidence + log_prior) for mode in modes]
         basins.sort(key=lambda each: -each.log_evidence)
@@ -364,10 +375,10 @@ class Laplace:
         """The mode that was followed, and others that are nearly as probable at its hyperparameters."""
         before, prior = ascender.whitener.at(first), ascender.whitener.at(best.hyper)
         found = [_basin(best.mode, best.evidence)]
-        log_prior = ascender.spec.prior.log_density(best.hyper)
+        log_prior = prior.log_density
         for other in _distinct(modes)[1:]:
             told = before.told(other.v[..., None].astype(np.float32))[..., 0]
-            mode = climb(ascender.likelihood, prior, prior.whitened(in_order_of(told, best.told)))
+            mode = climb(ascender.likelihood, prior, prior.whitened(in_order_of(told, best.told, prior.hidden_count)))
             near = _basin(mode, mode.log_evidence + log_prior)
             if len(_apart([*found, near])) > len(found) and near.log_evidence > best.evidence - self.rival:
                 found.append(near)
@@ -426,6 +437,8 @@ def _distinct(modes: list[Mode]) -> list[Mode]:
 _SAME = 0.25
 
 
-def in_order_of(latent: Singles, other: Singles) -> Singles:
-    """The latent dimensions in the order that resembles ``other: (n_e, m)`` most."""
-    return latent[order_like(latent.T, other.T)]
+def in_order_of(latent: Singles, other: Singles, hidden: int | None = None) -> Singles:
+    """The latent dimensions, the first ``hidden`` or all of them in the order that resembles ``other: (n_e, m)`` most."""
+    hidden = len(latent) if hidden is None else hidden
+    order = order_like(latent[:hidden].T, other[:hidden].T)
+    return np.asarray(latent[np.concatenate([order, np.arange(hidden, len(latent))])])

@@ -3,7 +3,7 @@
 The posterior has bad local modes (latent functions that swap roles halfway through the inputs). A short variational course
 runs from many starting points at once, as lanes, with hyperparameters that all of them and all latent dimensions share: one
 Cholesky factor serves for everything. Length-scales begin short, which lets the mean fit the data first and be smoothed later;
-long ones freeze a wrong mode.
+long ones freeze a wrong mode. Measured objectives have hyperparameters of their own, which their numbers alone say for now.
 """
 
 from __future__ import annotations
@@ -74,21 +74,29 @@ def starting_points(
     """Run the short course from ``starts`` random starting points."""
     n_e, m, dim = spec.latent_dim, likelihood.coordinates, likelihood.X.shape[1]
     shared = dataclasses.replace(spec, latent_dim=1, correlated=False)
-    whitener = Whitener.of(shared, likelihood)
     hyper = spec.prior.centre(dim, 1, spec.known_count, likelihood.people is not None)
+    rest = None
+    if spec.measured_count:
+        # What has a process of its own, or none, is apart from what all hidden dimensions share.
+        shared = dataclasses.replace(shared, known=None)
+        rest = Whitener.of(dataclasses.replace(spec, latent_dim=0), likelihood)
+        hyper = hyper._replace(measured=rest.measured_alone())
+    whitener = Whitener.of(shared, likelihood)
     hyper = hyper._replace(log_lengthscale=hyper.log_lengthscale + np.log(_SHORTENED), personal=hyper.personal + _ALIKE)
-    mean: Singles = (_SPREAD * rng.standard_normal((n_e, m, starts))).astype(np.float32)
+    learned = n_e + spec.measured_count
+    mean: Singles = (_SPREAD * rng.standard_normal((learned, m, starts))).astype(np.float32)
     log_sd: Singles = np.full_like(mean, -0.5)
     by_mean, by_sd, by_hyper = Adam(), Adam(), Adam(0.8, 0.95)
     for number in range(_ROUNDS):
         prior = whitener.at(hyper)
+        behind = None if rest is None else rest.at(_only_known(hyper))
         total, bound, by_known = None, np.zeros(starts), np.zeros(spec.known_count)
         for _ in range(_STEPS):
-            half = rng.standard_normal((n_e, m, starts, _DRAWS // 2), dtype=np.float32)
+            half = rng.standard_normal((learned, m, starts, _DRAWS // 2), dtype=np.float32)
             noise = np.concatenate([half, -half], axis=3)
             sd = np.exp(log_sd)
-            v = (mean[..., None] + sd[..., None] * noise).reshape(n_e, m, -1)
-            values, slopes, outer, of_known = _evaluate(likelihood, prior, v)
+            v = (mean[..., None] + sd[..., None] * noise).reshape(learned, m, -1)
+            values, slopes, outer, of_known = _evaluate(likelihood, prior, v, n_e, behind)
             by_known += of_known / _STEPS
             outer = outer / (_STEPS * starts * _DRAWS)
             total = outer if total is None else total + outer
@@ -98,10 +106,10 @@ def starting_points(
             up_sd = (slopes * noise).mean(3) * sd - sd * sd + np.float32(1.0)
             mean = mean + np.float32(_RATE) * by_mean.step(slopes.mean(3) - mean)
             log_sd = log_sd + np.float32(_RATE) * by_sd.step(up_sd)
-        slope = prior.by_hyper(total)
+        slope = prior.by_hyper(total)[:2] if n_e else (np.zeros((1, dim)), np.zeros(1))
         # All latent dimensions share one set of hyperparameters, hence its prior counts as often.
         density = spec.prior.gradient(hyper)
-        uphill = [by + n_e * of_prior for by, of_prior in zip(slope[:2], density[:2], strict=True)]
+        uphill = [by + n_e * of_prior for by, of_prior in zip(slope, density[:2], strict=True)]
         uphill.append(by_known + density.known)
         move = _HYPER_RATE * by_hyper.step(np.concatenate([part.ravel() for part in uphill]))
         hyper = hyper._replace(
@@ -121,24 +129,45 @@ def starting_points(
     return Starts(alike, mean_end, log_sd_end, bound[order] / _STEPS)
 
 
-def _evaluate(likelihood: Likelihood, prior: Whitened, v: Singles) -> tuple[Array, Singles, Any, Array]:
-    """Log-likelihood (lanes,), its slope by ``v: (n_e, size, lanes)``, what hyperparameters learn from, and the slope by the
+def _only_known(hyper: Hyperparameters) -> Hyperparameters:
+    """Hyperparameters of known and measured objectives without any hidden ones."""
+    nothing = np.zeros((0, hyper.log_lengthscale.shape[1])), np.zeros(0), np.zeros((0, 0)), np.zeros(0)
+    return Hyperparameters(*nothing, hyper.known, hyper.measured)
+
+
+def _evaluate(
+    likelihood: Likelihood, prior: Whitened, v: Singles, n_e: int, behind: Whitened | None
+) -> tuple[Array, Singles, Any, Array]:
+    """Log-likelihood (lanes,), its slope by ``v: (learned, size, lanes)``, what hyperparameters learn from, and the slope by the
     scales of known objectives.
 
-    The prior is that of one latent dimension, which all of them share: each is as many further lanes to it.
+    The prior is that of one latent dimension, which all ``n_e`` hidden ones share: each is as many further lanes to it. That of
+    measured objectives is ``behind``.
     """
-    n_e, size, lanes = v.shape
-    as_one = v.transpose(1, 0, 2).reshape(1, size, n_e * lanes)
-    found = prior.hidden(as_one).reshape(-1, n_e, lanes).transpose(1, 0, 2)
-    hidden = np.zeros((n_e, found.shape[1], -(-lanes // LANES) * LANES), dtype=np.float32)
-    hidden[..., :lanes] = found
-    latent = with_known(hidden, prior.known_latent)
+    size, lanes = v.shape[1:]
+    as_one = v[:n_e].transpose(1, 0, 2).reshape(1, size, n_e * lanes)
+    hidden = np.zeros((n_e, prior.options, -(-lanes // LANES) * LANES), dtype=np.float32)
+    if n_e:
+        hidden[..., :lanes] = prior.hidden(as_one).reshape(-1, n_e, lanes).transpose(1, 0, 2)
+    if behind is None:
+        latent = with_known(hidden, prior.known_latent)
+    else:
+        others = np.zeros((len(v) - n_e, size, hidden.shape[2]), dtype=np.float32)
+        others[..., :lanes] = v[n_e:]
+        latent = np.concatenate([hidden, behind.latent(others)])
     values, slopes = np.empty(latent.shape[2]), np.empty_like(latent)
     for at in range(0, latent.shape[2], LANES):
         block = slice(at, at + LANES)
         values[block], slopes[..., block] = likelihood.value_and_gradient(np.ascontiguousarray(latent[..., block]))
-    gradient = slopes[:n_e, :, :lanes].transpose(1, 0, 2).reshape(1, -1, n_e * lanes)
-    pulled = prior.pulled(gradient)
-    outer = prior.outer(prior.outer_side(gradient, pulled), as_one)
-    by_known = prior.by_known(slopes[..., :lanes])
-    return values[:lanes], pulled.reshape(size, n_e, lanes).transpose(1, 0, 2), outer, by_known
+    by_hidden, outer = np.zeros((0, size, lanes), dtype=np.float32), 0.0
+    if n_e:
+        gradient = slopes[:n_e, :, :lanes].transpose(1, 0, 2).reshape(1, -1, n_e * lanes)
+        pulled = prior.pulled(gradient)
+        outer = prior.outer(prior.outer_side(gradient, pulled), as_one)
+        by_hidden = pulled.reshape(size, n_e, lanes).transpose(1, 0, 2)
+    if behind is None or behind.spec.known is None:
+        return values[:lanes], by_hidden, outer, prior.by_known(slopes[..., :lanes])
+    of_rest, places = slopes[n_e:, :, :lanes], behind.spec.known
+    by_known = np.empty(places.count)
+    by_known[np.concatenate([places.of_measured, places.of_fixed])] = (of_rest * latent[n_e:, :, :lanes]).sum(1).mean(1)
+    return values[:lanes], np.concatenate([by_hidden, behind.pulled(of_rest)]), outer, by_known

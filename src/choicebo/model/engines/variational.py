@@ -106,7 +106,7 @@ class _Course:
         engine, spec = self._engine, self._whitener.spec
         prior = self._prior or self._whitener.at(self.hyper)
         outer, bounds = None, []
-        by_known = np.zeros_like(self.hyper.known)
+        by_known, by_latent = np.zeros_like(self.hyper.known), []
         for _ in range(engine.steps_per_round):
             half = rng.standard_normal((*self.q.mean.shape, LANES // 2), dtype=np.float32)
             noise = np.concatenate([half, -half], axis=2)
@@ -116,14 +116,19 @@ class _Course:
             slope = prior.pulled(gradient) / np.float32(LANES)
             if self._prior is None:
                 by_known += prior.by_known(gradient) / engine.steps_per_round
+                if prior.measured is not None:
+                    by_latent.append(gradient)
                 side = prior.outer_side(gradient, slope * np.float32(LANES))
                 part = prior.outer(side, v) / (LANES * engine.steps_per_round)
                 outer = part if outer is None else outer + part
             self._step(slope, noise, np.float32(pace * engine.learning_rate))
-        self.trace.append(float(np.mean(bounds)) + spec.prior.log_density(self.hyper))
+        self.trace.append(float(np.mean(bounds)) + prior.log_density)
         if self._prior is not None:
             return
-        by_choices = prior.by_hyper(outer)._replace(known=by_known)
+        if prior.measured is None:
+            by_choices = prior.by_hyper(outer)._replace(known=by_known)
+        else:
+            by_choices = prior.slope(outer, np.concatenate(by_latent, axis=2))
         uphill = [a + b for a, b in zip(by_choices, spec.prior.gradient(self.hyper), strict=True)]
         moves = [adam.step(part) for adam, part in zip(self._hyper_adams, uphill, strict=True)]
         rate = pace * engine.hyper_learning_rate
@@ -248,11 +253,12 @@ class Variational:
         each = -(-self.num_samples // self.num_chains)
         total = -(-each * self.num_chains // LANES) * LANES
         noise = rng.standard_normal((*q.mean.shape, total), dtype=np.float32)
-        bound = evidence_bound(likelihood, Whitener.of(spec, likelihood).at(hyper), q, noise)
+        prior = Whitener.of(spec, likelihood).at(hyper)
+        bound = evidence_bound(likelihood, prior, q, noise)
         whitened = np.moveaxis(q.draw(noise)[..., : each * self.num_chains], 2, 0).astype(np.float64)
         report("drawing", 1.0)
         shape = (self.num_chains, each, *q.mean.shape)
-        return Fit(hyper, whitened.reshape(shape), bound + spec.prior.log_density(hyper), trace)
+        return Fit(hyper, whitened.reshape(shape), bound + prior.log_density, trace)
 
 
 def _falling(rounds: int) -> Array:

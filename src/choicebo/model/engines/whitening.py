@@ -25,6 +25,8 @@ from choicebo.model.engines.base import ModelSpec
 from choicebo.model.engines.personal import PersonalFactors, PersonalOptions
 from choicebo.model.evaluate import Likelihood, People
 from choicebo.model.features import FeatureFactors
+from choicebo.model.known import Known
+from choicebo.model.measured import NOISE, MeasuredPrior, Numbers, amplitudes, learned_from_numbers, numbers_of
 from choicebo.model.native import LANES
 
 Array = NDArray[np.float64]
@@ -41,13 +43,42 @@ class Whitened:
     squared: Array
     """The options' `squared_differences`."""
     found: Factors
+    """Of the hidden parts."""
     known: Singles
     """(k, m): standardised values of the known objectives."""
+    measured: MeasuredPrior | None = dataclasses.field(default=None, kw_only=True)
+    """The parts of measured objectives given their numbers; they come behind the hidden ones everywhere."""
+
+    @property
+    def hidden_count(self) -> int:
+        """The number of hidden dimensions; those of measured objectives are the others of the ``n_e``."""
+        return len(self.found.lower)
+
+    @functools.cached_property
+    def log_density(self) -> float:
+        """Log-density of the hyperparameters, and of the numbers of measured objectives given them, up to a constant."""
+        numbers = 0.0 if self.measured is None else self.measured.log_evidence
+        return self.spec.prior.log_density(self.hyper) + numbers
 
     @functools.cached_property
     def factors(self) -> Singles:
         """(n_e, m, size), of unit variance, in single precision as the likelihood; here ``size`` is ``m``."""
-        return self.found.lower.astype(np.float32)
+        return np.asarray(self._followed_by_measured(self.found.lower).astype(np.float32))
+
+    def _followed_by_measured(self, hidden: Any) -> Any:
+        if self.measured is None:
+            return hidden
+        behind = self.measured.factors
+        return np.concatenate([hidden.reshape(-1, *behind.shape[1:]), behind])
+
+    @functools.cached_property
+    def offset(self) -> Singles | None:
+        """(n_e, m): what the numbers of measured objectives add to the latent values; ``None`` where nothing is measured."""
+        if self.measured is None:
+            return None
+        means = np.zeros((self.hidden_count + len(self.measured.offset), self.options))
+        means[self.hidden_count :] = self.measured.offset
+        return (self._mixing @ means).astype(np.float32)
 
     @property
     def size(self) -> int:
@@ -71,37 +102,85 @@ class Whitened:
 
     @functools.cached_property
     def _mixing(self) -> Array:
-        return covariance.mixing(self.hyper)
+        return self._undamped
+
+    @functools.cached_property
+    def _undamped(self) -> Array:
+        return mixing_of_all(self.hyper, self.spec.known)
 
     @functools.cached_property
     def known_latent(self) -> Singles:
-        """(k, m): latent values of the known objectives."""
-        return (np.exp(self.hyper.known)[:, None] * self.known).astype(np.float32)
+        """(k, m): latent values of the known objectives, but for measured ones."""
+        scales = self.hyper.known if self.measured is None else self.hyper.known[self._places.of_fixed]
+        return (np.exp(scales)[:, None] * self.known).astype(np.float32)
+
+    @property
+    def _places(self) -> Known:
+        if self.spec.known is None:
+            raise ValueError("nothing is known")
+        return self.spec.known
 
     def latent(self, v: Singles) -> Singles:
         """Latent values (n_e + k, m, lanes) of whitened ones, (n_e, size, lanes); those of known objectives are the last."""
         return with_known(self.hidden(v), self.known_latent)
 
     def hidden(self, v: Singles) -> Singles:
-        """The latent values (n_e, m, lanes) that are not known."""
-        return self._mixed(self.mixing, self.factors @ v)
+        """The latent values (n_e, m, lanes) that are not known everywhere."""
+        found = self._mixed(self.mixing, self.factors @ v)
+        return found if self.offset is None else found + self.offset[..., None]
 
     def told(self, v: Singles) -> Singles:
         """What says as much as the whitened values ``v: (n_e, size, lanes)`` and means the same at other hyperparameters.
 
-        Here, the hidden latent values.
+        Here, the hidden latent values of the options, or of the inducing ones, and measured objectives in units of their numbers.
         """
-        return self.hidden(v)
+        hidden, lower = self.hidden_count, self.found.lower.astype(np.float32)
+        of_hidden = self._mixed(self.mixing[:hidden, :hidden], lower @ v[:hidden])
+        if self.measured is None:
+            return of_hidden
+        parts = self.measured.lower.astype(np.float32) @ v[hidden:] + self.measured.mean[..., None]
+        return np.concatenate([of_hidden, self._amplitudes[:, None, None] * parts], dtype=np.float32)
+
+    @property
+    def _amplitudes(self) -> Array:
+        return amplitudes(self.hyper.measured)
 
     def whitened(self, told: Singles) -> Array:
         """Whitened values of what :meth:`told` gives, (n_e, size) or (n_e, size, lanes)."""
-        parts = np.linalg.solve(self._mixing, told.reshape(len(told), -1)).reshape(told.shape)
+        if self.measured is None:
+            return self._whitened_hidden(told)
+        hidden, found = self.hidden_count, []
+        for lower, mean, amplitude, of_one in zip(
+            self.measured.lower, self.measured.mean, self._amplitudes, told[hidden:], strict=True
+        ):
+            rest = of_one.reshape(len(mean), -1) / amplitude - mean[:, None]
+            found.append(solve_triangular(lower, rest, lower=True, check_finite=False).reshape(of_one.shape))
+        return np.concatenate([*([self._whitened_hidden(told[:hidden])] if hidden else []), np.stack(found)])
+
+    def _whitened_hidden(self, told: Singles) -> Array:
+        hidden = len(told)
+        parts = np.linalg.solve(self._mixing[:hidden, :hidden], told.reshape(hidden, -1)).reshape(told.shape)
         return np.stack(
             [
                 solve_triangular(lower, part, lower=True, check_finite=False)
                 for lower, part in zip(self.found.lower, parts, strict=True)
             ]
         )
+
+    def unconditioned(self, draws: Array) -> Array:
+        """Draws (chains, draws, n_e, size) of whitened values as those of parts of which nothing was measured."""
+        return self._of_measured(draws, MeasuredPrior.unconditioned)
+
+    def conditioned(self, draws: Array) -> Array:
+        """The inverse of :meth:`unconditioned`."""
+        return self._of_measured(draws, MeasuredPrior.conditioned)
+
+    def _of_measured(self, draws: Array, change: Callable[[MeasuredPrior, Array], Array]) -> Array:
+        if self.measured is None:
+            return draws
+        behind = draws[:, :, self.hidden_count :]
+        changed = change(self.measured, behind.reshape(-1, *behind.shape[2:])).reshape(behind.shape)
+        return np.concatenate([draws[:, :, : self.hidden_count], changed], axis=2)
 
     def pulled(self, gradient: Singles) -> Singles:
         """The derivative by the whitened values, (n_e, size, lanes), from that by the latent ones, (n_e + k, m, lanes)."""
@@ -110,7 +189,35 @@ class Whitened:
     def by_known(self, gradient: Singles) -> Array:
         """The derivative by the scales of the known objectives, (k,), from that by the latent values, averaged over lanes."""
         by_values = gradient[len(gradient) - len(self.known) :].mean(2, dtype=np.float64)
-        return np.asarray((by_values * self.known_latent).sum(1))
+        by_scale = np.asarray((by_values * self.known_latent).sum(1))
+        if self.measured is None:
+            return by_scale
+        result = np.zeros(self._places.count)  # those of measured objectives are in `slope`
+        result[self._places.of_fixed] = by_scale
+        return result
+
+    def slope(self, outer: Any, gradient: Singles) -> Hyperparameters:
+        """The derivative by all hyperparameters at fixed whitened values, with that of the density of measured numbers.
+
+        ``outer`` is what `by_hyper` takes, and ``gradient: (n_e + k, m, lanes)`` the derivative by the latent values, averaged
+        over the lanes.
+        """
+        found = self.by_hyper(outer)._replace(known=self.by_known(gradient))
+        if self.measured is None:
+            return found
+        hidden, n_e = self.hidden_count, len(self.mixing)
+        by_parts = np.diag(self._mixing)[hidden:, None] * gradient[hidden:n_e].mean(2, dtype=np.float64)
+        own = np.stack([outer[d, :, d] for d in range(hidden, n_e)])
+        by_measured, by_scale = self.measured.gradient(own, by_parts, self._damped[hidden:])
+        # Choices that contradict a number are no reason to believe that it was measured badly.
+        by_measured[:, NOISE] = 0.0
+        found.known[self._places.of_measured] = by_scale
+        return found._replace(measured=by_measured)
+
+    @property
+    def _damped(self) -> Array:
+        """(n_e,): by how much less a scale counts because of what the factors leave out."""
+        return np.ones(len(self.mixing))
 
     def by_hyper(self, outer: Any) -> Hyperparameters:
         """The derivative by the hyperparameters at fixed whitened values, but for those of known objectives.
@@ -118,7 +225,9 @@ class Whitened:
         ``outer: (n_e, m, n_e, m)`` is the derivative by the whitened values (see `outer_side`) times these values,
         ``(dp / dv) v^T``, averaged over whatever the result is to be averaged over.
         """
-        spec, (n_e, m) = self.spec, outer.shape[:2]
+        spec, n_e, m = self.spec, self.hidden_count, outer.shape[1]
+        if n_e == 0:
+            return Hyperparameters(np.zeros_like(self.hyper.log_lengthscale), np.zeros(0), np.zeros((0, 0)))
         own = np.stack([outer[d, :, d] for d in range(n_e)])
         by_lengthscale = covariance.factors_gradient(
             spec.kernel, spec.nugget, self.squared, self.hyper.log_lengthscale, self.found, own
@@ -127,7 +236,7 @@ class Whitened:
         by_parts = np.diag(np.trace(own, axis1=1, axis2=2).astype(np.float64))
         if not spec.correlated:
             return Hyperparameters(by_lengthscale, np.diag(by_parts), np.zeros((n_e, n_e)))
-        all_factors = np.concatenate(list(self.factors), axis=1)
+        all_factors = np.concatenate(list(self.factors[:n_e]), axis=1)
         for d in range(n_e):
             across = solve_triangular(self.factors[d], all_factors, lower=True, check_finite=False)
             for e in range(n_e):
@@ -176,7 +285,7 @@ class FeatureWhitened(Whitened):
     @functools.cached_property
     def factors(self) -> Singles:
         """(n_e, m, size), in single precision as the likelihood."""
-        return self.features.phi
+        return np.asarray(self._followed_by_measured(self.features.phi), dtype=np.float32)
 
     @property
     def square(self) -> bool:
@@ -186,8 +295,11 @@ class FeatureWhitened(Whitened):
     @functools.cached_property
     def left_out(self) -> Singles:
         """(n_e, m): the share of each option's variance that the features leave out."""
-        told = np.einsum("dmr,dmr->dm", self.factors, self.factors)
-        return np.asarray(np.maximum(1.0 - told, 0.0), dtype=np.float32)
+        told = np.einsum("dmr,dmr->dm", self.features.phi, self.features.phi)
+        result = np.maximum(1.0 - told, 0.0)
+        if self.measured is not None:
+            result = np.concatenate([result, self.measured.left_out])
+        return np.asarray(result, dtype=np.float32)
 
     @functools.cached_property
     def damping(self) -> Array:
@@ -195,11 +307,15 @@ class FeatureWhitened(Whitened):
 
         What the features leave out is noise to a comparison, beside its own of variance one; so differences count for less.
         """
-        return np.asarray(1.0 / np.sqrt(1.0 + covariance.mixing(self.hyper) ** 2 @ self.left_out.mean(1)))
+        return np.asarray(1.0 / np.sqrt(1.0 + self._undamped**2 @ self.left_out.mean(1)))
+
+    @property
+    def _damped(self) -> Array:
+        return self.damping**2
 
     @functools.cached_property
     def _mixing(self) -> Array:
-        return self.damping[:, None] * covariance.mixing(self.hyper)
+        return self.damping[:, None] * self._undamped
 
     def outer_side(self, gradient: Singles, pulled: Singles) -> Singles:
         """The derivative by the parts at all options."""
@@ -207,7 +323,9 @@ class FeatureWhitened(Whitened):
 
     def by_hyper(self, outer: Any) -> Hyperparameters:
         """As of square factors, where ``outer: (n_e, m, n_e, size)`` has the derivative by the parts in its place."""
-        n_e = len(outer)
+        n_e = self.hidden_count
+        if n_e == 0:
+            return Hyperparameters(np.zeros_like(self.hyper.log_lengthscale), np.zeros(0), np.zeros((0, 0)))
         own = np.stack([outer[d, :, d] for d in range(n_e)])
         by_lengthscale = self.features.gradient(own)
         by_parts = np.array(
@@ -221,16 +339,12 @@ class FeatureWhitened(Whitened):
             dtype=np.float64,
         )
         # A larger scale is damped more. That the length-scales change the damping, too, is too little to count.
-        damped = self.damping**2
+        damped = self._damped[:n_e]
         if not self.spec.correlated:
             return Hyperparameters(by_lengthscale, damped * np.diag(by_parts), np.zeros((n_e, n_e)))
         by_mixing = np.asarray(np.linalg.solve(covariance.mixing(self.hyper).T, by_parts), dtype=np.float64)
         by_scale, by_coupling = covariance.mixing_gradient(self.hyper, by_mixing)
         return Hyperparameters(by_lengthscale, damped * by_scale, by_coupling)
-
-    def told(self, v: Singles) -> Singles:
-        """The latent values of the inducing options, from which those of all follow."""
-        return self._mixed(self.mixing, self.found.lower.astype(np.float32) @ v)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -249,6 +363,8 @@ class Whitener:
     """With people, which of the options each of their rows is, ..."""
     personal: PersonalOptions | None = None
     """... and what they saw."""
+    numbers: tuple[Numbers, ...] = dataclasses.field(default=(), kw_only=True)
+    """Of measured objectives, at the options, or at the inducing ones where there are any."""
 
     @classmethod
     def of(cls, spec: ModelSpec, likelihood: Likelihood) -> Whitener:
@@ -256,7 +372,8 @@ class Whitener:
         X, inducing = likelihood.X, likelihood.inducing
         known = np.zeros((0, len(X))) if spec.known is None else spec.known(X).T
         if inducing is None:
-            return cls(spec, covariance.squared_differences(X), known=known)
+            squared = covariance.squared_differences(X)
+            return cls(spec, squared, known=known, numbers=numbers_of(spec.known, X))
         if likelihood.people is not None:
             personal = PersonalOptions(X, likelihood.people.of_row, likelihood.people.own)
             X, option_of_row = np.unique(X, axis=0, return_inverse=True)
@@ -264,7 +381,8 @@ class Whitener:
             inducing = option_of_row[inducing]
             squared = covariance.squared_differences(X[inducing])
             return cls(spec, squared, X, inducing, known, likelihood.people, option_of_row, personal)
-        return cls(spec, covariance.squared_differences(X[inducing]), X, inducing, known)
+        numbers = numbers_of(spec.known, X[inducing])
+        return cls(spec, covariance.squared_differences(X[inducing]), X, inducing, known, numbers=numbers)
 
     def at(self, hyper: Hyperparameters) -> Whitened:
         """The prior at ``hyper``."""
@@ -281,9 +399,46 @@ class Whitener:
                 own = PersonalFactors(self.spec.kernel, self.spec.nugget, self.personal, hyper.log_lengthscale)
                 rows, people = self.option_of_row, self.people
                 return PeopleWhitened(self.spec, hyper, self.squared, found, self.known, features, rows, people, own)
-            return FeatureWhitened(self.spec, hyper, self.squared, found, self.known, features, self.inducing)
+            return FeatureWhitened(
+                self.spec,
+                hyper,
+                self.squared,
+                found,
+                self.known,
+                features,
+                self.inducing,
+                measured=self._measured(hyper),
+            )
         found = covariance.factors(self.spec.kernel, self.spec.nugget, self.squared, hyper.log_lengthscale)
-        return Whitened(self.spec, hyper, self.squared, found, self.known)
+        return Whitened(self.spec, hyper, self.squared, found, self.known, measured=self._measured(hyper))
+
+    def _measured(self, hyper: Hyperparameters) -> MeasuredPrior | None:
+        if not self.numbers:
+            return None
+        spec = self.spec
+        return MeasuredPrior(
+            spec.kernel, spec.nugget, self.squared, self.numbers, hyper.measured, self.X, self.inducing
+        )
+
+    def measured_alone(self) -> Array:
+        """The hyperparameters of measured objectives that their numbers alone speak for: where to begin."""
+        spec = self.spec
+        if not self.numbers:
+            return np.zeros((0, 0))
+        return learned_from_numbers(spec.prior, spec.kernel, spec.nugget, self.squared, self.numbers, len(self.squared))
+
+
+def mixing_of_all(hyper: Hyperparameters, known: Known | None) -> Array:
+    """The latent functions from their parts, hidden ones first: of measured objectives each is its part, times a factor."""
+    hidden = covariance.mixing(hyper)
+    if known is None or len(known.of_measured) == 0:
+        return hidden
+    scales = np.exp(hyper.known[known.of_measured]) * amplitudes(hyper.measured)
+    result = np.zeros((len(hidden) + len(scales),) * 2)
+    result[: len(hidden), : len(hidden)] = hidden
+    behind = np.arange(len(hidden), len(result))
+    result[behind, behind] = scales
+    return result
 
 
 def with_known(hidden: Singles, known: Singles) -> Singles:

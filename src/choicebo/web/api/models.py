@@ -31,6 +31,7 @@ _STUDY: dict[str, Any] = {
         "parameters": [{"kind": "integer", "name": "minutes", "low": 5, "high": 40, "log": False, "unit": "min"}],
         "constraints": ["minutes <= 35"],
         "fixed": {},
+        "objectives": ["minimise cost = measured"],
     },
     "settings": {"query_size": 3},
 }
@@ -254,6 +255,11 @@ class ParetoOut(_Out):
 
     option: Option
     probability: float
+    measured: dict[str, float] = Field(default_factory=dict, description="Measured objectives by name, as entered.")
+    estimated: dict[str, float] = Field(
+        default_factory=dict,
+        description="Measured objectives that were not measured of it, as the model estimates them.",
+    )
 
 
 class KnownOut(_Out):
@@ -263,6 +269,7 @@ class KnownOut(_Out):
     minimise: bool
     scale: float = Field(description="How much a standard deviation of it counts, in units of the noise of an answer.")
     noticed: float = Field(description="The difference, in its own units, that counts as much as that noise.")
+    measured: bool = Field(description="Whether it is measured, and not computed.")
     sentence: str
 
 
@@ -343,6 +350,34 @@ class PredictIn(_In):
     model_config = ConfigDict(json_schema_extra={"examples": [{"options": [{"minutes": 12}]}]})
 
     options: Annotated[list[Option | str | int], Field(min_length=1, max_length=100)]
+
+
+class MeasuredIn(_In):
+    """What was measured of an option; null withdraws a value."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"option": {"minutes": 12}, "values": {"cost": 12.5}}]})
+
+    option: Option | str | int
+    values: dict[str, Annotated[float, Field(strict=True)] | None] = Field(min_length=1, max_length=100)
+
+
+class WithdrawnIn(_In):
+    """What is to be forgotten of an option."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"option": {"minutes": 12}, "names": ["cost"]}]})
+
+    option: Option | str | int
+    names: list[str] = Field(default_factory=list, max_length=100, description="Empty: everything measured of it.")
+
+
+class MeasurementOut(_Out):
+    """A value of a measured objective."""
+
+    option: Option
+    name: str
+    value: float
+    rater: str
+    at: datetime
 
 
 class ObjectiveNameIn(_In):

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from choicebo.study import StudyError, StudyResult
+from choicebo.study import Point, Study, StudyError, StudyResult
 from choicebo.study.definition import StudyDefinition
+from choicebo.study.measured import measured_of, told
 from choicebo.web.access import NotAllowedError, Visitor
 from choicebo.web.addresses import at, name_of
 from choicebo.web.api.models import (
@@ -22,6 +23,8 @@ from choicebo.web.api.models import (
     ErrorOut,
     KnownOut,
     LearningOut,
+    MeasuredIn,
+    MeasurementOut,
     ObjectiveNameIn,
     ObjectiveNameOut,
     ParetoOut,
@@ -38,10 +41,14 @@ from choicebo.web.api.models import (
     TokenOut,
     WishesIn,
     WishesOut,
+    WithdrawnIn,
 )
 from choicebo.web.api.reference import operations
 from choicebo.web.context import Seat, access_of, render, sees_result, server_of, whose, within
 from choicebo.web.known_result import known_result
+
+if TYPE_CHECKING:
+    from choicebo.optimizer import ParetoOption
 
 DESCRIPTION = (
     "Questions and answers of choicebo studies for other clients. Send the owner's or a rater's token as "
@@ -260,7 +267,34 @@ async def predict(
     from choicebo.optimizer.optimizer import predict
 
     predicted = await run_in_threadpool(predict, posterior, found.study.space, given.options)
-    return [ParetoOut(option=each.option, probability=each.probability) for each in predicted]
+    options = [each.option for each in predicted]
+    measured = await run_in_threadpool(measured_of, found.study, options, posterior)
+    return [
+        ParetoOut(option=each.option, probability=each.probability, **told(measured, each.option)) for each in predicted
+    ]
+
+
+@router.get("/studies/{name}/measurements", summary="What was measured")
+def measurements(found: OwnerSitting) -> list[MeasurementOut]:
+    """Values that were entered and neither replaced nor withdrawn, in the order in which they were entered."""
+    return [MeasurementOut.of(each) for each in found.study.measurements()]
+
+
+@router.post("/studies/{name}/measurements", summary="Enter a measurement")
+def measure(found: OwnerSitting, given: MeasuredIn) -> list[MeasurementOut]:
+    """Values of measured objectives of an option, which need not have been shown. Measuring again replaces."""
+    return [MeasurementOut.of(each) for each in found.study.measure(given.option, given.values)]
+
+
+@router.delete("/studies/{name}/measurements", summary="Withdraw a measurement")
+def withdraw(found: OwnerSitting, given: WithdrawnIn) -> list[MeasurementOut]:
+    """Forget what was measured of an option; the history keeps it."""
+    measured = found.study.measure(given.option, dict.fromkeys(given.names or _measured_names(found.study)))
+    return [MeasurementOut.of(each) for each in measured]
+
+
+def _measured_names(study: Study) -> list[str]:
+    return [objective.name for objective in study.space.objectives if objective.measured]
 
 
 @router.post("/studies/{name}/objectives/{number}", summary="Name a hidden objective")
@@ -300,7 +334,7 @@ def _result(known: StudyResult) -> ResultOut:
     return ResultOut(
         answers=known.answers,
         latent_dim=known.latent_dim,
-        pareto_set=[ParetoOut(option=point.option, probability=point.probability) for point in known.best],
+        pareto_set=[_pareto(known, point) for point in known.best],
         objectives=[objective.sentence for objective in known.objectives],
         known=[KnownOut.of(objective) for objective in known.known],
         advice=None if known.advice is None else known.advice.sentence,
@@ -308,9 +342,13 @@ def _result(known: StudyResult) -> ResultOut:
         diagnostics=list(known.diagnostics),
         stage=known.stage,
         names=[objective.name for objective in known.objectives],
-        unseen=None if known.unseen is None else ParetoOut.of(known.unseen),
+        unseen=None if known.unseen is None else _pareto(known, known.unseen),
         trust=known.trust,
     )
+
+
+def _pareto(known: StudyResult, each: Point | ParetoOption) -> ParetoOut:
+    return ParetoOut(option=each.option, probability=each.probability, **told(known.measured, each.option))
 
 
 def _thinking() -> JSONResponse:

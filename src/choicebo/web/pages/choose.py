@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
 from choicebo.errors import InvalidInputError
-from choicebo.formatting import explained_by
+from choicebo.formatting import explained_by, known_names
 from choicebo.presentation.answering import ANSWERING, marked_before
 from choicebo.serving.scheduler import BEFORE_THINKING
 from choicebo.space import Option
@@ -260,7 +260,7 @@ def why(study: Study, question: Question) -> list[str]:
     if new and len(new) < len(question.new):
         found.append(f"Never shown before: {', '.join(new)}. The others you have seen.")
     if question.latent_dim is not None:
-        objectives = explained_by(question.latent_dim, [each.name for each in study.space.objectives])
+        objectives = explained_by(question.latent_dim, *known_names(study.space.objectives))
         named = ", ".join(each.name for each in study.objective_names)
         found.append(
             f"The model behind it explains your answers so far by {objectives}{f' (named: {named})' if named else ''}."

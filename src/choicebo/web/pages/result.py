@@ -175,10 +175,12 @@ def _known(request: Request, sitting: Seat, learned_from: str | None, found: Stu
         return context
     shown = worth_a_card(found.points)
     context |= {
-        "cards": [(point, pictures.card(study, point.option)) for point in shown],
+        "cards": [(point, pictures.card(study, point.option, found.measured)) for point in shown],
         "more": max(len(found.best) - len(shown), 0),
-        "parallel": charts.parallel(study.space, found.points),
-        "unseen": None if found.unseen is None else (found.unseen, pictures.card(study, found.unseen.option)),
+        "parallel": charts.parallel(study.space, found.points, found.measured),
+        "unseen": None
+        if found.unseen is None
+        else (found.unseen, pictures.card(study, found.unseen.option, found.measured)),
         "controls": trying.controls(study, found, request.query_params) if found.posterior is not None else (),
         "tried": trying.tried(study, found, request.query_params) if trying.is_asked(request.query_params) else None,
         "maps": _maps(study, found),
@@ -194,7 +196,8 @@ def _maps(study: Study, found: StudyResult) -> list[charts.Chart]:
     titles = titles or [f"hidden objective {d + 1}" for d in range(len(found.points[0].mean))]
     size = pictures.drawing_size(study)
     pictured = functools.partial(pictures.picture_address, study) if study.show.kind != "bars" else None
-    return charts.maps(study.space, found.points, titles, pictured, size[1] / size[0] if size else 0.75)
+    ratio = size[1] / size[0] if size else 0.75
+    return charts.maps(study.space, found.points, titles, pictured, ratio, found.measured)
 
 
 def _effects(study: Study, found: StudyResult) -> list[list[tuple[Any, Markup]]]:
@@ -214,7 +217,9 @@ def _compared(request: Request, sitting: Seat, found: StudyResult) -> dict[str, 
     study = sitting.study
     keys = request.query_params.getlist("option")[:2]
     pair = [point for key in keys for point in found.points if point.key == key]
-    comparison = pictures.compared(study, [point.option for point in pair]) if len(pair) == 2 else None
+    comparison = (
+        pictures.compared(study, [point.option for point in pair], measured=found.measured) if len(pair) == 2 else None
+    )
     numbers = [found.points.index(point) + 1 for point in pair]
     return {"compared": comparison, "pair": pair, "numbers": numbers, "chosen": keys} | {
         "keeping": people.who_keeps(request, sitting, [point.option for point in pair])
