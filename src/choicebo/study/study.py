@@ -1025,7 +1025,7 @@ class Study:
 
     def _import(self, read: ReadChoices, rater: str | None, progress: Progress | None) -> int:
         """Store choices that were read from somewhere: all in one transaction, or none."""
-        choices, total = transfer.added(transfer.checked(read)), len(read.choices)
+        choices, total = transfer.added(transfer.checked(read, self.space)), len(read.choices)
         raters = self._raters_of(read) if rater is None and read.raters else repeat(self._events.rater(rater))
         with self._events.writing() as writer:
             likelihood = self.settings.get("likelihood", "choice")

@@ -18,10 +18,11 @@ from choicebo.choices.files import FileError
 from choicebo.choices.positions import items
 from choicebo.choices.problems import Problems
 from choicebo.choices.tables import Progress
-from choicebo.errors import ChoiceboError, DataError, StudyError
+from choicebo.errors import ChoiceboError, DataError, InvalidInputError, StudyError
 from choicebo.formatting import as_given
 from choicebo.history.rules import Added
 from choicebo.space import Catalogue, Option, Space
+from choicebo.space.context import contexts_of, require_one_context
 from choicebo.space.points import distinct
 from choicebo.study.option_counts import count_options
 
@@ -132,8 +133,8 @@ def read_choices(
     return ReadChoices(space.encode(options), data.choices, range(len(data.choices)), "Choice", options)
 
 
-def checked(read: ReadChoices) -> ReadChoices:
-    """The same, if a study can hold it: answers without weights, and no option both kept and rejected under two names."""
+def checked(read: ReadChoices, space: Space | Catalogue) -> ReadChoices:
+    """The same, if a study can hold it: answers without weights, each in one context, no option both kept and rejected."""
     problems = Problems(read.word, NOTHING)
     for number, choice in zip(read.numbers, read.choices, strict=True):
         if choice.weight != 1.0:
@@ -143,6 +144,13 @@ def checked(read: ReadChoices) -> ReadChoices:
     problems.check()
     merged(read.choices, distinct(read.X)[1], problems, read.numbers)
     problems.check()
+    if contexts_of(space):
+        for number, each in zip(read.numbers, added(read), strict=True):
+            try:
+                require_one_context(space, each.shown)
+            except InvalidInputError as error:
+                problems.add(number, str(error))
+        problems.check()
     return read
 
 
