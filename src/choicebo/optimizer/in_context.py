@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from choicebo._runtime import one_blas_thread
 from choicebo.model.posterior import Posterior
 from choicebo.space import Searchable, Space
-from choicebo.space.context import taken_into
+from choicebo.space.context import are_in, taken_into
 from choicebo.space.points import distinct, rows_in
 
 Array = NDArray[np.float64]
@@ -59,3 +59,12 @@ def posterior_in(posterior: Posterior, space: Searchable, context: Mapping[str, 
         own=None,
         people=None,
     )
+
+
+def is_asked_in(posterior: Posterior, choice: int, space: Searchable, context: Mapping[str, Any]) -> bool:
+    """Whether a choice that the model learned from was made in this context; ``choice`` is its number."""
+    if not context:
+        return True
+    assert isinstance(space, Space)
+    data = posterior.data
+    return bool(are_in(space, data.X[list(data.choices[choice].shown)], context).all())

@@ -102,6 +102,7 @@ class Scheduler:
     def _ask(self, study: Study, rater: str) -> Question:
         """Ask however long it takes."""
         begun = datetime.now(UTC)
+        study.begin_context(rater)
         return self._counted(study.ask(rater), begun)
 
     def _counted(self, question: Question, begun: datetime) -> Question:
@@ -248,6 +249,7 @@ class Scheduler:
 
 def _share(study: Study, rater: str) -> str:
     """Who waits for the same question as a rater: nobody else; or, empty, everybody who has no wishes of their own."""
+    study.begin_context(rater)
     return rater if study.raters_mode != "together" or study.wishes(rater) else ""
 
 

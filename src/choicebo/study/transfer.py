@@ -163,8 +163,8 @@ def added(read: ReadChoices) -> Iterator[Added]:
         yield Added([read.options[option] for option in choice.shown], positions)
 
 
-def csv_table(study: Study, table: str, rater: str | None = None) -> str:
-    """A table of a study as CSV; what the model says is learned from everybody, or from one rater."""
+def csv_table(study: Study, table: str, rater: str | None = None, context: Mapping[str, Any] | None = None) -> str:
+    """A table of a study as CSV; what the model says is learned from everybody, or from one rater, and holds in a context."""
     names = study.space.names
     table = table if isinstance(table, str) else as_given(table)
     if table == "options":
@@ -193,7 +193,7 @@ def csv_table(study: Study, table: str, rater: str | None = None) -> str:
         ]
         return _csv(head, rows)
     if table in ("pareto", "probabilities"):
-        found = study.pareto_set(0.5 if table == "pareto" else 0.0, rater)
+        found = study.pareto_set(0.5 if table == "pareto" else 0.0, rater, context=context)
         return _csv(["probability", *names], [[f"{o.probability:.4f}", *_cells(o.option, names)] for o in found])
     if table in ("agreement", "consensus"):
         people = people_of(study)
