@@ -335,7 +335,7 @@ class Situation:
         fill = random_options if self.settings.acquisitions == ("random",) else spread_options
         settings = self.settings
         proposal = fill(
-            self.here, settings.query_size, self.seen, settings.seed, self.next_id, settings.least_difference
+            self.here, settings.query_size, self.known_here, settings.seed, self.next_id, settings.least_difference
         )
         return self._asked(proposal, None)
 
@@ -351,7 +351,7 @@ class Situation:
             self._kept_here,
             size=settings.query_size,
             new_count=settings.new_per_query,
-            seen=self.seen,
+            seen=self.known_here,
             aside=self.points([] if settings.baseline is None else [self._baseline(self.steering.context)]),
             seed=settings.seed,
             number=self.next_id,
@@ -368,7 +368,7 @@ class Situation:
         wishes, size = self.steering, self.settings.query_size
         part = wished_part(self.here, wishes)
         own = self.space.encode(list(wishes.shown)) if wishes.shown else self.seen[:0]
-        seen = distinct(np.concatenate([self.seen if posterior is None else self.known_here, own]))[0]
+        seen = distinct(np.concatenate([self.known_here, own]))[0]
         room = size - len(own)
         fitting = self._known_best(posterior)
         fitting = fitting[(rows_in(own, fitting) < 0) & part.feasible(fitting)]

@@ -184,6 +184,24 @@ def checked_context(space: Searchable, given: Mapping[str, Any]) -> dict[str, Va
     return {parameter.name: parameter.check(given[parameter.name]) for parameter in contexts}
 
 
+def read_context(space: Searchable, texts: Sequence[str]) -> dict[str, Value]:
+    """The context that a person wrote as ``season=winter``, once for each.
+
+    Examples:
+        >>> read_context(cb.Space([cb.Real("sugar", 0, 10), cb.Context("season", ["summer", "winter"])]), ["season=winter"])
+        {'season': 'winter'}
+    """
+    contexts = {parameter.name: parameter for parameter in contexts_of(space)}
+    given: dict[str, Any] = {}
+    for text in texts:
+        name, sign, value = text.partition("=")
+        if not sign:
+            raise InvalidInputError(f"A context is {as_given(text)}: write it as name=value, such as season=winter.")
+        parameter = contexts.get(name.strip())
+        given[name.strip()] = value if parameter is None else parameter.parse(value.strip())
+    return checked_context(space, given)
+
+
 def require_given(space: Searchable, given: Mapping[str, Any]) -> None:
     """Refuse to go on while a context is not said."""
     for parameter in contexts_of(space):
