@@ -1,5 +1,7 @@
 """Contexts in studies: kept for each rater, in files and records, and in results."""
 
+import json
+
 import pytest
 
 import choicebo as cb
@@ -99,7 +101,7 @@ def test_results_are_of_a_context_and_otherwise_of_that_of_the_latest_answer(lea
         assert result.context == context
         assert {point.option["season"] for point in result.points} == set(context.values())
         assert result.unseen.option["season"] == context["season"]
-        assert [driver.parameter for driver in result.objectives[0].drivers][0] == "sugar"
+        assert result.objectives[0].drivers[0].parameter == "sugar"
         assert learned.best_unseen(context=context).option["season"] == context["season"]
         status = learned.status(context=context)
         assert status.context == context
@@ -133,10 +135,12 @@ def test_a_copy_from_an_export_goes_on_in_the_same_context(learned):
     assert copy.pareto_set(context=SUMMER) == learned.pareto_set(context=SUMMER)
 
 
-def test_an_export_whose_choice_is_of_two_contexts_is_refused(learned):
-    text = learned.export_json()
-    with pytest.raises(InvalidInputError, match="one context"):
-        Study.import_json(learned.url, text.replace("summer", "winter", 1), name="broken")
+def test_an_export_whose_question_is_of_two_contexts_is_refused(learned):
+    document = json.loads(learned.export_json())
+    shown = next(number for number, option in enumerate(document["options"]) if option["season"] == "summer")
+    document["options"][shown]["season"] = "winter"
+    with pytest.raises(InvalidInputError, match="a choice is made in one context"):
+        Study.import_json(learned.url, json.dumps(document), name="broken")
 
 
 def test_a_choice_made_elsewhere_is_of_one_context(study):

@@ -17,7 +17,7 @@ from choicebo.cli.option_table import OptionTable
 from choicebo.errors import ChoiceboError, InvalidInputError
 from choicebo.presentation import output
 from choicebo.space import Angle, Catalogue, Categorical, Context, Fixed, Integer, Ordinal, Parameter, Real, Space
-from choicebo.space.context import first_context
+from choicebo.space.context import first_context, in_first_context
 from choicebo.space.expression import identifier
 from choicebo.space.values import as_whole, read_number, read_value, read_values
 from choicebo.study import Study
@@ -195,7 +195,7 @@ class Wizard:
 
     def _preview(self, space: Space | Catalogue, size: int, baseline: dict[str, Any] | None) -> None:
         self._say("\nA question will look like this:")
-        options = space.decode(space.sobol(min(size, 5)))
+        options = space.decode(in_first_context(space).sobol(min(size, 5)))
         blocks = output.draws_blocks(self._console)
         self._console.print(OptionTable(space, options, (), baseline, blocks).table((), self._console.width))
 

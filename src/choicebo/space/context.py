@@ -21,6 +21,7 @@ from choicebo.space.searchable import Bools, Column, Option, Searchable
 from choicebo.space.values import Value, as_flag, suggestion
 
 if TYPE_CHECKING:
+    from choicebo.space.catalogue import Catalogue
     from choicebo.space.space import Space
 
 
@@ -214,6 +215,17 @@ def require_given(space: Searchable, given: Mapping[str, Any]) -> None:
 def first_context(space: Searchable) -> dict[str, Value]:
     """A context to begin with where a person can see and change it: the first value of each list, the middle of each range."""
     return {parameter.name: first_value(parameter) for parameter in contexts_of(space)}
+
+
+def in_first_context(space: Space | Catalogue) -> Space | Catalogue:
+    """The options of that context, to show what a question will look like; without contexts, all of them."""
+    context = first_context(space)
+    if not context:
+        return space
+    try:
+        return space.within(context)  # type: ignore[union-attr]
+    except SpaceError:  # that context leaves nothing to offer
+        return space
 
 
 def first_value(parameter: Parameter) -> Value:

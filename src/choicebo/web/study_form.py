@@ -13,6 +13,7 @@ from starlette.datastructures import FormData
 from choicebo.errors import ChoiceboError, SpaceError
 from choicebo.presentation.templates import check_show
 from choicebo.space import Angle, Categorical, Integer, Ordinal, Parameter, Real, Space
+from choicebo.space.context import as_context, first_context
 from choicebo.space.values import as_whole, read_number, read_values
 from choicebo.study.definition import QUESTION, Show, StudyDefinition
 from choicebo.web.form_problems import FieldError, Problems, placed
@@ -105,6 +106,9 @@ class StudyForm:
             {column: lists[column][at].strip() if at < len(lists[column]) else "" for column in COLUMNS}
             for at in range(count)
         ]
+        # A box that is not ticked is not sent, so that each says which parameter it is of.
+        given = form.getlist("p-context")
+        rows = [{**row, "context": "yes" if str(at) in given else ""} for at, row in enumerate(rows)]
         act = str(form.get("act", ""))
         if act == "add" and len(rows) < _MOST_PARAMETERS:
             rows.append(_empty_row())
@@ -162,7 +166,7 @@ class StudyForm:
             try:
                 if row["name"] in [parameter.name for parameter in parameters]:
                     raise FieldError(f"p-name-{at}", f"There are two parameters {row['name']!r}: rename one of them.")
-                parameters.append(_parameter(row, at))
+                parameters.append(as_context(_parameter(row, at)) if row["context"] else _parameter(row, at))
             except FieldError as error:
                 found.append(error)
         return parameters, found
@@ -198,7 +202,7 @@ class StudyForm:
         found = {}
         for at, row in enumerate(self.rows):
             parameter = next((each for each in space.parameters if each.name == row["name"]), None)
-            if parameter is None:
+            if parameter is None or parameter.context:
                 continue
             if not row["today"]:
                 raise FieldError(
@@ -208,7 +212,7 @@ class StudyForm:
                 found[parameter.name] = parameter.parse(row["today"])
             except SpaceError as error:
                 raise FieldError(f"p-today-{at}", str(error)) from None
-        broken = space.violated(found)
+        broken = space.violated({**first_context(space), **found})
         if broken:
             first = next(iter(known.values()))[0]
             raise FieldError(
@@ -245,7 +249,7 @@ def defined(name: str, space: Any, question: str, settings: Mapping[str, str], *
 
 
 def _empty_row() -> dict[str, str]:
-    return {**dict.fromkeys(COLUMNS, ""), "kind": "real", "scale": "linear"}
+    return {**dict.fromkeys(COLUMNS, ""), "kind": "real", "scale": "linear", "context": ""}
 
 
 def _parameter(row: Mapping[str, str], at: int) -> Parameter:
@@ -284,7 +288,7 @@ def _numeric(row: Mapping[str, str], low: float, high: float, at: int) -> Parame
             parameter = Real(name, low, high, log=log, unit=unit, step=step)
     except SpaceError as error:
         raise FieldError(f"p-{'step' if 'step' in str(error) else 'low'}-{at}", str(error)) from None
-    return parameter.stepped() if step is None else parameter
+    return parameter.stepped() if step is None and not row["context"] else parameter
 
 
 def _listed(row: Mapping[str, str], at: int) -> Parameter:

@@ -20,6 +20,7 @@ from choicebo.presentation.answering import ANSWERING, marked_before
 from choicebo.presentation.cards import Comparison
 from choicebo.serving.scheduler import BEFORE_THINKING
 from choicebo.space import Option
+from choicebo.space.context import in_first_context
 from choicebo.study import AlreadyAnsweredError, Answer, Question, Standing, Study, StudyError, StudyNotFoundError
 from choicebo.web import pictures, server_sent_events
 from choicebo.web.addresses import at, study_path
@@ -261,7 +262,8 @@ def _outline(study: Study, standing: Standing) -> Sequence[Option]:
     """Options like those to come, so that the page has room for them while they are computed."""
     if standing.latest is not None:
         return standing.latest.options
-    return study.space.decode(study.space.sample(int(min(study.settings["query_size"], study.space.size)), seed=0))
+    space = in_first_context(study.space)
+    return space.decode(space.sample(int(min(study.settings["query_size"], space.size)), seed=0))
 
 
 def why(study: Study, question: Question) -> list[str]:
