@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -60,8 +61,7 @@ def test_results_are_of_the_context_that_is_given(run, drinks):
         assert f",{season}" in run("export", drinks, "pareto", *given).stdout
         assert season in run("predict", drinks, *given).stdout
         run("report", drinks, "--out", "report.html", *given)
-        with open("report.html", encoding="utf-8") as report:
-            assert f"season {season}" in report.read()
+        assert f"season {season}" in Path("report.html").read_text(encoding="utf-8")
 
 
 def test_a_study_is_set_up_with_a_context_question_by_question(run, tmp_path):

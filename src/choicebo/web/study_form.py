@@ -56,7 +56,7 @@ LIKELIHOODS = (
     ("noticeable_difference", "one objective, small differences not noticed"),
 )
 LONGEST_TEMPLATE = 64_000
-COLUMNS = ("kind", "name", "low", "high", "unit", "step", "scale", "values", "today")
+COLUMNS = ("kind", "name", "low", "high", "unit", "step", "scale", "values", "today", "context")
 _BEGUN = ("name", "low", "high", "values")
 _MOST_PARAMETERS = 40
 SETTINGS = (
@@ -101,14 +101,14 @@ class StudyForm:
     def read(cls, form: FormData) -> StudyForm:
         """The form that was sent; a button may have asked for another parameter, or for one less."""
         lists = {column: [str(value) for value in form.getlist(f"p-{column}")] for column in COLUMNS}
+        # A box that is not ticked is not sent, so that each says which parameter it is of.
+        given = lists.pop("context")
+        lists["context"] = ["yes" if str(at) in given else "" for at in range(len(lists["kind"]))]
         count = min(max(map(len, lists.values())), _MOST_PARAMETERS)
         rows = [
             {column: lists[column][at].strip() if at < len(lists[column]) else "" for column in COLUMNS}
             for at in range(count)
         ]
-        # A box that is not ticked is not sent, so that each says which parameter it is of.
-        given = form.getlist("p-context")
-        rows = [{**row, "context": "yes" if str(at) in given else ""} for at, row in enumerate(rows)]
         act = str(form.get("act", ""))
         if act == "add" and len(rows) < _MOST_PARAMETERS:
             rows.append(_empty_row())
@@ -249,7 +249,7 @@ def defined(name: str, space: Any, question: str, settings: Mapping[str, str], *
 
 
 def _empty_row() -> dict[str, str]:
-    return {**dict.fromkeys(COLUMNS, ""), "kind": "real", "scale": "linear", "context": ""}
+    return {**dict.fromkeys(COLUMNS, ""), "kind": "real", "scale": "linear"}
 
 
 def _parameter(row: Mapping[str, str], at: int) -> Parameter:
