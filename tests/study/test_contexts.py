@@ -204,3 +204,5 @@ def test_raters_of_their_own_taste_are_asked_in_their_own_context(tmp_path, mode
             assert question.latent_dim == 1
             assert {option["season"] for option in question.options} == set(context.values())
         assert {each.option["season"] for each in study.pareto_set(rater="ann", context=SUMMER)} == {"summer"}
+        if mode == "related":
+            assert {each.option["season"] for each in study.agreement(context=WINTER).options} == {"winter"}

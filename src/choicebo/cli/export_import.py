@@ -178,7 +178,7 @@ def _text(study: Study, what: What, context: dict[str, Any] | None) -> str:
 
             with waiting("Fitting the model") as progress:
                 study.posterior(progress=progress)
-                return dumps_json(people_of(study).to_dict(), indent=1)
+                return dumps_json(people_of(study, context).to_dict(), indent=1)
         case What.pareto | What.probabilities | What.agreement | What.consensus:
             with waiting("Fitting the model") as progress:
                 study.posterior(progress=progress)

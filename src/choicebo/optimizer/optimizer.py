@@ -606,11 +606,18 @@ class ChoiceOptimizer:
         found = None if posterior is None else best_unseen(posterior, situation.here, situation.known_here)
         return None if found is None else ParetoOption(self.space.decode(found[0][None])[0], found[1])
 
-    def widget(self, *, question: str | None = None, patience: float | None = None) -> ChoiceWidget:
+    def widget(
+        self,
+        *,
+        question: str | None = None,
+        context: Mapping[str, Any] | None = None,
+        patience: float | None = None,
+    ) -> ChoiceWidget:
         """The questions in a cell of a notebook, one after the other, answered by mouse or keyboard.
 
         Args:
             question: What the person is asked, in words; None: "Which of these would you keep?".
+            context: In which it asks, as in `ask`.
             patience: Seconds to wait for the model, as in `ask`.
 
         Returns:
@@ -625,7 +632,7 @@ class ChoiceOptimizer:
         """
         from choicebo.interop.notebook import ChoiceWidget, OptimizerLoop
 
-        return ChoiceWidget(OptimizerLoop(self, question, patience))
+        return ChoiceWidget(OptimizerLoop(self, question, patience, context))
 
     # ---- saved and restored
 

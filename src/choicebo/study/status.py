@@ -139,7 +139,7 @@ def describe(
     from choicebo.insight import known_objectives
 
     known = known_objectives(posterior, study.space)
-    people = study.agreement() if rater is None else None
+    people = study.agreement(context=given) if rater is None else None
     return dataclasses.replace(
         plain,
         latent_dim=posterior.latent_dim,

@@ -1108,11 +1108,18 @@ class Study:
             events = rules.additions(writer.state, choices, raters, now(), likelihood)
             return writer.extend(events, lambda count: progress and progress("storing", count / total))
 
-    def widget(self, rater: str | None = None, *, patience: float | None = None) -> ChoiceWidget:
+    def widget(
+        self,
+        rater: str | None = None,
+        *,
+        context: Mapping[str, Any] | None = None,
+        patience: float | None = None,
+    ) -> ChoiceWidget:
         """The rater's questions in a cell of a notebook, one after the other, with the pictures of the study.
 
         Args:
             rater: Who answers; None: the owner.
+            context: In which it asks, as in `ask`. None: the latest one, or the first.
             patience: Seconds to wait for the model; then a question is asked that needs none.
 
         Returns:
@@ -1127,7 +1134,7 @@ class Study:
         """
         from choicebo.interop.notebook import ChoiceWidget, StudyLoop
 
-        return ChoiceWidget(StudyLoop(self, rater, patience))
+        return ChoiceWidget(StudyLoop(self, rater, patience, context))
 
     def _raters_of(self, read: ReadChoices) -> tuple[str, ...]:
         """Who made each of the choices; those whom nobody knows are named together."""
@@ -1527,16 +1534,20 @@ class Study:
         from choicebo.study.result import build_result, with_names
 
         found = with_names(self, build_result(self, rater, context))
-        return found if rater is not None else replace(found, agreement=self.agreement())
+        return found if rater is not None else replace(found, agreement=self.agreement(context=context))
 
-    def agreement(self, *, progress: ProgressCallback | None = None) -> PeopleInsight | None:
+    def agreement(
+        self, *, context: Mapping[str, Any] | None = None, progress: ProgressCallback | None = None
+    ) -> PeopleInsight | None:
         """What suits all raters, what each of them, and where they differ.
 
         Args:
+            context: As in `pareto_set`.
             progress: Called as ``progress(stage, fraction)`` while the model is fitted; returning ``False`` interrupts.
 
         Returns:
-            None if tastes are not modelled as related, or while fewer than two people have answered.
+            None if tastes are not modelled as related, while fewer than two people have answered, or if no option seen so far may
+            be offered in the context.
 
         Examples:
             >>> study.agreement() is None
@@ -1548,8 +1559,12 @@ class Study:
         if posterior is None or posterior.people is None:
             return None
         from choicebo.insight import agreement
+        from choicebo.optimizer.in_context import options_in
 
-        return agreement(posterior, self.space)
+        given = self.latest_context() if context is None else checked_context(self.space, context)
+        if not len(options_in(self.space, posterior.options, given)):
+            return None
+        return agreement(posterior, self.space, context=given)
 
     @property
     def objective_names(self) -> tuple[ObjectiveName, ...]:
@@ -1821,7 +1836,7 @@ class Study:
                 tastes are related, ``agreement``, how alike any two people are, and ``consensus``, the options for all and each.
             path: A file to write as well.
             rater: Whose answers the model learns from; None: everybody's.
-            context: Of the ``pareto`` set and the ``probabilities``, as in `pareto_set`.
+            context: Of all but ``options`` and ``answers``, as in `pareto_set`.
 
         Returns:
             The text.

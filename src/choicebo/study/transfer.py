@@ -196,7 +196,7 @@ def csv_table(study: Study, table: str, rater: str | None = None, context: Mappi
         found = study.pareto_set(0.5 if table == "pareto" else 0.0, rater, context=context)
         return _csv(["probability", *names], [[f"{o.probability:.4f}", *_cells(o.option, names)] for o in found])
     if table in ("agreement", "consensus"):
-        people = people_of(study)
+        people = people_of(study, context)
         if table == "agreement":
             return _csv(
                 ["person", *people.names],
@@ -216,13 +216,13 @@ def csv_table(study: Study, table: str, rater: str | None = None, context: Mappi
     raise StudyError(f"There is no table {as_given(table)}: give one of {', '.join(map(repr, TABLES))}.")
 
 
-def people_of(study: Study) -> PeopleInsight:
+def people_of(study: Study, context: Mapping[str, Any] | None = None) -> PeopleInsight:
     """What suits several people.
 
     Raises:
         StudyError: Tastes are not modelled as related, or fewer than two people have answered.
     """
-    found = study.agreement()
+    found = study.agreement(context=context)
     if found is not None:
         return found
     if study.raters_mode != "related":

@@ -126,13 +126,16 @@ class Server:
         found: StudyResult | None = self.scheduler.last(study, ("result", rater, *_key(context)))
         return found
 
-    def begin_agreement(self, study: Study) -> Future[PeopleInsight | None]:
+    def begin_agreement(self, study: Study, context: Context = None) -> Future[PeopleInsight | None]:
         """Compute what suits all raters and where they differ, in the background; it takes seconds."""
-        return self.scheduler.begin(study, ("agreement", None), study.agreement)
+        key = ("agreement", None, *_key(context))
+        return self.scheduler.begin(
+            study, key, lambda: study.agreement(context=context) if context else study.agreement()
+        )
 
-    def latest_agreement(self, study: Study) -> PeopleInsight | None:
+    def latest_agreement(self, study: Study, context: Context = None) -> PeopleInsight | None:
         """What was computed last of it, be it for these answers or for earlier ones."""
-        found: PeopleInsight | None = self.scheduler.last(study, ("agreement", None))
+        found: PeopleInsight | None = self.scheduler.last(study, ("agreement", None, *_key(context)))
         return found
 
     def begin_status(self, study: Study, rater: str | None = None) -> Future[Status]:

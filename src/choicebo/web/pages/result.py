@@ -92,16 +92,17 @@ def result_events(request: Request, sitting: ResultSitting, rater: str = "") -> 
 @router.get("/study/{name}/result/agreement")
 async def result_agreement(request: Request, sitting: OwnerSitting) -> Response:
     """What suits all raters and where they differ, for the script of the page."""
-    known = await people.known_agreement(request, sitting)
+    known = await people.known_agreement(request, sitting, _asked_context(request, sitting))
     return await run_in_threadpool(
-        lambda: render(request, "parts/agreement.html", seat=sitting, **people.shown(sitting.study, known))
+        lambda: render(request, "parts/agreement.html", seat=sitting, query="", **people.shown(sitting.study, known))
     )
 
 
 @router.get("/study/{name}/result/agreement/events")
 def agreement_events(request: Request, sitting: OwnerSitting) -> Response:
     """Server-sent events until it is there."""
-    return server_sent_events.stream(request, server_of(request).begin_agreement(sitting.study), explain)
+    begun = server_of(request).begin_agreement(sitting.study, _asked_context(request, sitting))
+    return server_sent_events.stream(request, begun, explain)
 
 
 @router.post("/study/{name}/result/name")
@@ -158,7 +159,7 @@ async def _shown(request: Request, sitting: Seat, rater: str, template: str) -> 
         found = None
     compared = None
     if found is not None and not found.is_preliminary and people.compares(sitting, learned_from):
-        compared = await people.known_agreement(request, sitting)
+        compared = await people.known_agreement(request, sitting, said)
     return await run_in_threadpool(
         lambda: render(
             request,
@@ -236,7 +237,9 @@ def _compared(request: Request, sitting: Seat, found: StudyResult) -> dict[str, 
     comparison = pictures.compared(study, [point.option for point in pair]) if len(pair) == 2 else None
     numbers = [found.points.index(point) + 1 for point in pair]
     return {"compared": comparison, "pair": pair, "numbers": numbers, "chosen": keys} | {
-        "keeping": people.who_keeps(request, sitting, [point.option for point in pair])
+        "keeping": people.who_keeps(
+            request, sitting, [point.option for point in pair], _asked_context(request, sitting)
+        )
     }
 
 
