@@ -161,6 +161,27 @@ def test_a_context_is_no_driver_and_what_drives_depends_on_it(learned):
     assert sugar["summer"].best > sugar["winter"].best
 
 
+def test_how_much_changes_with_a_context_is_told():
+    def change(winter):
+        rng, best = np.random.default_rng(0), {"summer": (7.0, 7.0), "winter": winter}
+        known = []
+        for number in range(40):
+            season = SEASONS[number % 2]
+            points = SPACE.within({"season": season}).sample(4, seed=rng)
+            away = [np.hypot(o["sugar"] - best[season][0], o["ice"] - best[season][1]) for o in SPACE.decode(points)]
+            known.append((points, [int(np.argmin(away))]))
+        data = cb.ChoiceData.from_sets([points for points, _ in known], [kept for _, kept in known])
+        (objective,) = drivers(cb.ChoiceGP(latent_dim=1, engine="laplace").fit(data, seed=0), SPACE)
+        (found,) = objective.changes
+        assert found.context == "season"
+        assert found.lower <= found.share <= found.upper
+        assert objective.sentence.endswith("of it changes with season.")
+        return found.share
+
+    assert change(winter=(7.0, 7.0)) < 0.25
+    assert change(winter=(2.0, 2.0)) > 0.6
+
+
 def test_options_that_a_constraint_forbids_in_a_context_stay_out_of_it():
     space = cb.Space(
         [cb.Real("sugar", 0, 10), cb.Real("ice", 0, 10), cb.Context("season", SEASONS)],

@@ -12,6 +12,7 @@ from scipy.interpolate import CubicSpline
 
 from choicebo.errors import InvalidInputError
 from choicebo.formatting import as_given, percent, value_text
+from choicebo.insight.context_changes import ContextChange, context_changes
 from choicebo.insight.held_out import require_posterior
 from choicebo.insight.numbering import Numbering, samples
 from choicebo.model.covariance import covariance
@@ -96,6 +97,8 @@ class Objective:
     drivers: tuple[Driver, ...]
     name: str = ""
     """What a person called it; empty if nobody did."""
+    changes: tuple[ContextChange, ...] = ()
+    """How much of it changes with each `Context` of the space."""
 
     @property
     def main_drivers(self) -> tuple[Driver, ...]:
@@ -112,7 +115,8 @@ class Objective:
         """What drives it, in words."""
         told = [f"{each.told} ({percent(each.relevance)} of it)" for each in self.drivers if each.relevance >= _MATTERS]
         title = self.title[:1].upper() + self.title[1:]
-        return f"{title}: {'; '.join(told[:3]) or 'no single parameter drives it clearly'}."
+        parts = [*(told[:3] or ["no single parameter drives it clearly"]), *(each.told for each in self.changes)]
+        return f"{title}: {'; '.join(parts)}."
 
 
 def drivers(
@@ -138,7 +142,8 @@ def drivers(
         seed: Of the points over which effects are averaged.
 
     Returns:
-        The objectives, each with its ``drivers``, the most relevant first, and a ``sentence``.
+        The objectives, each with its ``drivers``, the most relevant first, how much of it ``changes`` with each context, and a
+        ``sentence``.
 
     Raises:
         InvalidInputError: ``posterior``, ``like`` or ``space`` is something else, or a context is missing.
@@ -164,6 +169,7 @@ def drivers(
         raise InvalidInputError(f"like learned from {like.options.shape[1]} inputs, this model from {len(columns)}")
     survey, *halves = samples(space, len(columns), seed)
     numbered = Numbering.of(posterior, halves, like, draws, seed)
+    changes = context_changes(numbered, space, np.concatenate(halves))
     if context and isinstance(space, Space):
         # Objectives keep their numbers from one context to the next.
         survey, *halves = samples(space.within(context), len(columns), seed)
@@ -186,7 +192,10 @@ def drivers(
             found.append(
                 _driver(parameter, unit, column, circular, values, curves[..., number], shares[:, number], length)
             )
-    return [_objective(number, dims[number], float(spreads[number]), found) for number, found in enumerate(parts)]
+    return [
+        _objective(number, dims[number], float(spreads[number]), found, changes[number])
+        for number, found in enumerate(parts)
+    ]
 
 
 def _units(space: Searchable | None) -> dict[str, str]:
@@ -346,6 +355,8 @@ def _direction(curves: Array) -> str:
     return "more" if rising > 0.5 else "less"
 
 
-def _objective(number: int, latent_dim: int, spread: float, found: list[Driver]) -> Objective:
+def _objective(
+    number: int, latent_dim: int, spread: float, found: list[Driver], changes: tuple[ContextChange, ...]
+) -> Objective:
     ranked = tuple(sorted(found, key=lambda each: -each.relevance))
-    return Objective(number + 1, latent_dim, spread, ranked)
+    return Objective(number + 1, latent_dim, spread, ranked, changes=changes)
