@@ -38,7 +38,7 @@ from choicebo.web.context import (
     whose,
     within,
 )
-from choicebo.web.contexts import context_fields
+from choicebo.web.context_fields import context_fields
 from choicebo.web.failures import explain
 from choicebo.web.study_progress import Progress
 

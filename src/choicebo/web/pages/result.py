@@ -33,7 +33,7 @@ from choicebo.web.context import (
     whole,
     whose,
 )
-from choicebo.web.contexts import context_fields, context_pairs, query_of, sent_context
+from choicebo.web.context_fields import context_fields, context_pairs, query_of, sent_context
 from choicebo.web.failures import explain
 from choicebo.web.known_result import known_result
 

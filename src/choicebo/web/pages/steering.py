@@ -18,7 +18,7 @@ from choicebo.space import Catalogue, Option
 from choicebo.study import Study, StudyError
 from choicebo.web.addresses import study_path
 from choicebo.web.context import Form, Seat, Sitting, render, see_other, text, wants_part, whole
-from choicebo.web.contexts import sent_context
+from choicebo.web.context_fields import sent_context
 
 router = APIRouter()
 
