@@ -21,6 +21,7 @@ _HOME = {
     "select_latent_dim": "choicebo.model.dimension",
     "Angle": "choicebo.space",
     "Catalogue": "choicebo.space",
+    "Context": "choicebo.space",
     "Categorical": "choicebo.space",
     "Fixed": "choicebo.space",
     "Integer": "choicebo.space",
@@ -62,7 +63,7 @@ if TYPE_CHECKING:
     from choicebo.model.likelihood import choice_log_likelihood
     from choicebo.model.posterior import Posterior
     from choicebo.optimizer import ChoiceOptimizer
-    from choicebo.space import Angle, Catalogue, Categorical, Fixed, Integer, Ordinal, Real, Space
+    from choicebo.space import Angle, Catalogue, Categorical, Context, Fixed, Integer, Ordinal, Real, Space
     from choicebo.study import Study
 
 

@@ -18,13 +18,13 @@ AXE = Path(__file__).parent / "vendor" / "axe-4.14.0.min.js"
 
 @pytest.fixture(scope="module")
 def learned(server: Server) -> str:
-    """A study with a real model behind its result."""
-    space = cb.Space([cb.Real("sweet", 0, 1), cb.Real("salt", 0, 1)])
+    """A study with a real model behind its result, and a context."""
+    space = cb.Space([cb.Real("sweet", 0, 1), cb.Real("salt", 0, 1), cb.Context("season", ["summer", "winter"])])
     study = Study.create(
         server.url, "sweets", space, acquisition="sobol", query_size=3, latent_dim=2, engine="vi", initial_queries=2
     )
-    for _ in range(7):
-        question = study.ask()
+    for number in range(7):
+        question = study.ask(context={"season": ("summer", "winter")[number % 2]})
         values = [(option["sweet"], -option["sweet"] + option["salt"]) for option in question.options]
         beaten = [any(a > v[0] and b > v[1] for a, b in values) for v in values]
         study.tell(question, [at for at, lost in enumerate(beaten) if not lost])

@@ -248,6 +248,6 @@ def test_the_schema_knows_every_key_of_a_study_file():
         for kind in schema["properties"]["parameter"]["items"]["oneOf"]
         if kind["properties"]["kind"]["const"] == "angle"
     )
-    assert set(angle) == {"kind", "name", "low", "high", "unit", "step"}
+    assert set(angle) == {"kind", "name", "low", "high", "unit", "step", "context"}
     assert schema["additionalProperties"] is False
     json.dumps(schema)

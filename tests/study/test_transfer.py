@@ -19,7 +19,7 @@ HEADER = "winner.heat,winner.grind,winner.flour,loser.heat,loser.grind,loser.flo
 
 
 def added(space, source):
-    return list(transfer.added(transfer.checked(transfer.read_pairs(space, source))))
+    return list(transfer.added(transfer.checked(transfer.read_pairs(space, source), space)))
 
 
 def test_pairs_name_the_rows_of_a_catalogue_by_their_key(tmp_path):
@@ -56,7 +56,7 @@ def test_pairs_give_every_parameter_of_a_space():
 )
 def test_a_bad_line_is_named(text, message):
     with pytest.raises(DataError, match=rf"{message}[\s\S]*Nothing was imported\.$"):
-        transfer.checked(transfer.read_pairs(MENU, text))
+        transfer.checked(transfer.read_pairs(MENU, text), MENU)
 
 
 @pytest.mark.parametrize(

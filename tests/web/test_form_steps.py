@@ -4,9 +4,9 @@ import pytest
 
 from choicebo.errors import SpaceError
 from choicebo.space import Angle, Integer, Real
-from choicebo.web.study_form import StudyForm
+from choicebo.web.study_form import COLUMNS, StudyForm
 
-EMPTY = dict.fromkeys(("low", "high", "unit", "step", "values", "today"), "")
+EMPTY = dict.fromkeys(COLUMNS, "")
 
 
 def described(**typed):

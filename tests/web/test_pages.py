@@ -451,7 +451,7 @@ def test_what_is_known_from_one_rater_is_not_shown_as_that_of_another(
     for rater in ("owner", "Ann"):
         study.tell(study.ask(rater), [0], rater=rater)
 
-    def build(_: Study, rater: str | None) -> StudyResult:
+    def build(_: Study, rater: str | None, context: object) -> StudyResult:
         return StudyResult(7 if rater == "Ann" else 3)
 
     monkeypatch.setattr("choicebo.web.server.build_result", build)

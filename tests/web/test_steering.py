@@ -70,10 +70,15 @@ def test_what_cannot_be_is_said_beside_the_form_with_what_was_written(
 def test_the_api_takes_wishes(browser: Browser) -> None:
     address = "/api/v1/studies/bread/wishes"
     given = browser.client.post(address, json={"locked": {"flour": "rye"}}).json()
-    assert given == {"locked": {"flour": "rye"}, "like": None, "include": []}
+    assert given == {"locked": {"flour": "rye"}, "like": None, "include": [], "context": {}}
     mine = {"minutes": 7, "flour": "wheat"}
     browser.client.post(address, json={"include": [mine]})
-    assert browser.client.get(address).json() == {"locked": {"flour": "rye"}, "like": None, "include": [mine]}
+    assert browser.client.get(address).json() == {
+        "locked": {"flour": "rye"},
+        "like": None,
+        "include": [mine],
+        "context": {},
+    }
     refused = browser.client.post(address, json={"locked": {"flower": "rye"}})
     assert refused.status_code == 400
     assert "Did you mean 'flour'" in refused.json()["error"]

@@ -155,7 +155,9 @@ def _relatives(space: Searchable, around: Array, rng: np.random.Generator) -> It
     # The columns of a parameter go together.
     names, parameter = np.unique([column.parameter for column in space.columns], return_inverse=True)
     kinds = rng.permutation(len(names))
-    place = 0 if rng.random() < _MIXED else len(names)
+    alone = {column.parameter for column in space.columns if column.levels == 1}
+    kinds = kinds[[names[kind] not in alone for kind in kinds]]
+    place = 0 if rng.random() < _MIXED else len(kinds)
     for kind in np.insert(kinds, place, -1):
         first, second = around[rng.integers(len(around), size=(2, _RELATIVES))]
         if kind < 0:

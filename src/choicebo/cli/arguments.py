@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from choicebo.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from choicebo.study import Study
 
 Address = Annotated[
     str,
@@ -25,8 +28,23 @@ OnlyRater = Annotated[
     str | None,
     typer.Option("--rater", "-r", metavar="NAME", help="Look at the answers of this person only."),
 ]
+Context = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--context",
+        metavar="NAME=VALUE",
+        help="A context, such as season=winter; may be repeated. Otherwise the latest one.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for another program.")]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite existing files.")]
+
+
+def context_of(study: Study, given: list[str] | None) -> dict[str, Any] | None:
+    """The context that a person wrote; None if they wrote none."""
+    from choicebo.space.context import read_context
+
+    return read_context(study.space, given) if given else None
 
 
 def require_new(path: Path, force: bool) -> None:

@@ -7,7 +7,7 @@ import re
 import sys
 from json import dumps as dumps_json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -53,6 +53,7 @@ def export(
     study: arguments.Address,
     what: Annotated[What, typer.Argument(help="What to take: see above.")] = What.study,
     name: arguments.Name = None,
+    context: arguments.Context = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", dir_okay=False, metavar="FILE", help="File to write; otherwise stdout."),
@@ -84,7 +85,7 @@ def export(
     from choicebo.study import Study
 
     with Study.open(study, name) as opened:
-        text = _text(opened, what)
+        text = _text(opened, what, arguments.context_of(opened, context))
     if out is None:
         # Another program gets the data as they are, a terminal nothing that it would obey.
         text = printable(text) if sys.stdout.isatty() else text
@@ -159,7 +160,7 @@ def import_(
         output.say(f"Imported {counted(count, thing)} into the study {called!r}.")
 
 
-def _text(study: Study, what: What) -> str:
+def _text(study: Study, what: What, context: dict[str, Any] | None) -> str:
     match what:
         case What.study:
             return study.export_json()
@@ -177,11 +178,11 @@ def _text(study: Study, what: What) -> str:
 
             with waiting("Fitting the model") as progress:
                 study.posterior(progress=progress)
-                return dumps_json(people_of(study).to_dict(), indent=1)
+                return dumps_json(people_of(study, context).to_dict(), indent=1)
         case What.pareto | What.probabilities | What.agreement | What.consensus:
             with waiting("Fitting the model") as progress:
                 study.posterior(progress=progress)
-    return study.export_csv(what.value)  # type: ignore[arg-type]
+    return study.export_csv(what.value, context=context)  # type: ignore[arg-type]
 
 
 def _columns(given: list[str]) -> dict[str, str]:

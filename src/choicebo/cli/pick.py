@@ -34,6 +34,12 @@ def pick(
         int | None,
         typer.Option("--change", min=1, metavar="N", help="Answer question N again, replacing its answer."),
     ] = None,
+    context: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--context", metavar="NAME=VALUE", help="The context to ask in, such as season=winter; may be repeated."
+        ),
+    ] = None,
     cluster: Annotated[
         str | None,
         typer.Option(metavar="ADDRESS", help="Compute on the workers of this Dask scheduler, tcp://host:port."),
@@ -58,6 +64,7 @@ def pick(
       k           keep a property in the questions to come, such as: typeface serif (k alone takes all locks off)
       m           more like one of these in the next question
       o           compare with an option of your own in the next question
+      x           ask in another context (if the study has one)
       ?           why these options
       q           stop; everything is stored already
 
@@ -69,6 +76,7 @@ def pick(
       choicebo pick bread.db
       choicebo pick bread.db --rater ann --join
       choicebo pick bread.db --change 8
+      choicebo pick drinks.db --context season=winter
       choicebo pick postgresql://ann@server/studies --name bread
       choicebo pick bread.db --cluster tcp://scheduler:8786
       echo "1 3" | choicebo pick bread.db --plain
@@ -86,6 +94,11 @@ def pick(
         if change is not None:
             change_answer(opened, who, change, plain)
             return
+        said = arguments.context_of(opened, context)
+        if said is not None:
+            opened.steer(who, context=said)
+        elif opened.begin_context(who):
+            output.note("--context, or the key x, asks in another context.")
         if plain:
             given = PlainSession(opened, who, sys.stdin).run(questions)
         else:

@@ -28,6 +28,7 @@ def predict(
     ] = None,
     name: arguments.Name = None,
     rater: arguments.OnlyRater = None,
+    context: arguments.Context = None,
     json: arguments.Json = False,
 ) -> None:
     """The probability that no option shown so far beats yours.
@@ -45,14 +46,14 @@ def predict(
     from choicebo.study.measured import measured_of, told
 
     with Study.open(study, name) as opened:
-        given = read_option(opened.space, values) if values else None
+        given, here = read_option(opened.space, values) if values else None, arguments.context_of(opened, context)
         if not opened.count_answers(rater):
             raise InvalidInputError(
                 "There are no answers yet, so there is nothing to predict from: answer some with choicebo pick."
             )
         with waiting("Fitting the model") as progress:
             found = (
-                opened.best_unseen(rater, progress=progress)
+                opened.best_unseen(rater, context=here, progress=progress)
                 if given is None
                 else opened.predict([given], rater, progress=progress)[0]
             )

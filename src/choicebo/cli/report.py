@@ -20,6 +20,7 @@ def report(
     study: arguments.Address,
     name: arguments.Name = None,
     rater: arguments.OnlyRater = None,
+    context: arguments.Context = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", dir_okay=False, metavar="FILE", help="Page to write; otherwise NAME-report.html."),
@@ -44,6 +45,7 @@ def report(
     with Study.open(study, name) as opened:
         path = out or Path(f"{opened.name}-report.html")
         arguments.require_new(path, force or _is_report(path))
+        said = arguments.context_of(opened, context)
         if not opened.count_answers(rater):
             raise InvalidInputError(
                 "There are no answers yet, so there is nothing to report: answer some with choicebo pick."
@@ -51,7 +53,7 @@ def report(
         from choicebo.presentation.report_page import report_page
 
         with waiting("Writing the report") as progress:
-            page = report_page(opened, rater, progress)
+            page = report_page(opened, rater, progress, said)
     path.write_text(page, encoding="utf-8")
     output.say(f"Wrote {path}")
 

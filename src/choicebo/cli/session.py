@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import time
 from abc import ABC, abstractmethod
-from typing import TextIO
+from collections.abc import Mapping
+from typing import Any, TextIO
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -22,6 +23,7 @@ from choicebo.optimizer.patience import PATIENCE
 from choicebo.presentation import output
 from choicebo.presentation.answering import Said, said
 from choicebo.space import Catalogue
+from choicebo.space.context import accepted, contexts_of, read_context
 from choicebo.study import OWNER, Answer, Question, Study
 from choicebo.study.measured import measured_of
 
@@ -37,7 +39,8 @@ UNFINISHED = {
 NO_PAIR = "This is for two options: mark one, or s to skip."
 NO_BASELINE = "This study names nothing to fall back on: s skips."
 STOP, SKIP, UNDO, NONE = "stop", "skip", "undo", "none"
-LOCK, LIKE, OWN = "lock", "like", "own"
+LOCK, LIKE, OWN, CONTEXT = "lock", "like", "own", "context"
+NO_CONTEXT = "This study has no context."
 Act = str | Said
 """What the person decided: one of the words above, or an answer."""
 
@@ -66,7 +69,7 @@ class Turn(ABC):
             act = self.decide(question)
             if act == STOP:
                 break
-            if act in (LOCK, LIKE, OWN):
+            if act in (LOCK, LIKE, OWN, CONTEXT):
                 self._wish(str(act), question)
             elif act == UNDO:
                 given -= self._undo()
@@ -129,7 +132,14 @@ class Turn(ABC):
                 return f"There is no option {written!r}: give its number."
             study.steer(self._rater, like=question.options[place])
             return f"The next question has more like option {written}."
-        names = [space.key] if isinstance(space, Catalogue) else [each.name for each in space.parameters]
+        if wish == CONTEXT:
+            said = {each.name: self.read_text(f"{each.name}, {accepted(each)}?") for each in contexts_of(space)}
+            found = study.steer(
+                self._rater, context=read_context(space, [f"{name}={text}" for name, text in said.items()])
+            )
+            return f"From now on: {_context(found.context)}."
+        chosen = [] if isinstance(space, Catalogue) else [each.name for each in space.parameters if not each.context]
+        names = [space.key] if isinstance(space, Catalogue) else chosen
         texts = {name: self.read_text(f"Your own option: {name}?") for name in names}
         study.steer(self._rater, include=[written_option(space, texts)])
         return "The next question has your own option."
@@ -158,6 +168,8 @@ class Turn(ABC):
                 return LIKE, ""
             case "o" | "own" | "mine":
                 return OWN, ""
+            case "x" | "context":
+                return (CONTEXT, "") if contexts_of(self.study.space) else (None, NO_CONTEXT)
             case "?" | "why" | "help":
                 return None, self.why(question)
             case "0" | "none":
@@ -169,9 +181,10 @@ class Turn(ABC):
     def options(self, question: Question, blocks: bool = True) -> OptionTable:
         """The options of a question, ready to be shown."""
         study = self.study
-        shown = [*question.options, *([] if study.baseline is None else [study.baseline])]
+        baseline = None if study.baseline is None else {**study.baseline, **question.context}
+        shown = [*question.options, *([] if baseline is None else [baseline])]
         measured = measured_of(study, shown)
-        return OptionTable(study.space, question.options, question.new, study.baseline, blocks, measured)
+        return OptionTable(study.space, question.options, question.new, baseline, blocks, measured)
 
     def _undo(self) -> int:
         """Take the latest act back; 1 if it was an answer."""
@@ -208,7 +221,8 @@ class Session(Turn):
         marks = Marking(self.study.answer)
         self._keys.forget()
         self._console.print()
-        self._console.print(Text(f"Question {question.number}", style="bold").append(f"  {self.study.question}"))
+        here = f"  {_context(question.context)}" if question.context else ""
+        self._console.print(Text(f"Question {question.number}{here}", style="bold").append(f"  {self.study.question}"))
         table_moves = self._fits(options)
         if not table_moves:
             self._console.print(options.table((), self._console.width))
@@ -257,6 +271,7 @@ class Session(Turn):
             line.append(marks.words(KEYS), style="bold green")
         keys = "   Enter done  s skip  u undo  k lock  m more like  o own  ? why  q stop"
         keys += "  = cannot decide" if marks.way == "pair" else ""
+        keys += "  x context" if contexts_of(self.study.space) else ""
         line.append(keys + ("  0 none of these" if options.has_baseline else ""), style="dim")
         parts: list[RenderableType] = [options.table(kept, self._console.width)] if with_table else []
         parts.append(line)
@@ -284,13 +299,15 @@ class PlainSession(Turn):
     def decide(self, question: Question) -> Act:
         """Read the options out and take lines until one of them decides."""
         self.say("")
-        self.say(f"Question {question.number}. {self.study.question}")
+        here = f" {_context(question.context).capitalize()}." if question.context else ""
+        self.say(f"Question {question.number}.{here} {self.study.question}")
         for line in self.options(question).lines():
             self.say(line)
         none = ", 0 for none of these" if self.study.baseline else ""
         self.say(f"{LINES[self.study.answer]}; or s to skip, u to undo{none}, ? for why, q to stop.")
         self.say(
-            "For the questions to come: k keeps a property, m shows more like one of these, o compares with your own."
+            "For the questions to come: k keeps a property, m shows more like one of these, o compares with your own"
+            f"{', x asks in another context' if contexts_of(self.study.space) else ''}."
         )
         while True:
             line = self._stream.readline()
@@ -315,6 +332,10 @@ class PlainSession(Turn):
         return (
             (None, f"Not understood: {line.strip()!r}. {LINES[self.study.answer]}.") if found is None else (found, "")
         )
+
+
+def _context(context: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {value_text(value)}" for name, value in context.items())
 
 
 def _told(answer: Answer | Question) -> str:

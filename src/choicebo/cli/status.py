@@ -9,7 +9,7 @@ import typer
 
 from choicebo.cli import arguments
 from choicebo.cli.waiting import waiting
-from choicebo.formatting import counted, percent, plural
+from choicebo.formatting import counted, percent, plural, value_text
 from choicebo.presentation import output
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ def status(
     name: arguments.Name = None,
     rater: arguments.OnlyRater = None,
     quick: Annotated[bool, typer.Option("--quick", help="Do not fit the model: counts only, at once.")] = False,
+    context: arguments.Context = None,
     json: arguments.Json = False,
 ) -> None:
     """Show where a study stands, and whether to go on.
@@ -35,6 +36,7 @@ def status(
     Examples:
       choicebo status bread.db
       choicebo status bread.db --rater ann
+      choicebo status drinks.db --context season=winter
       choicebo status bread.db --json | jq .pareto_set[0]
     """
     from choicebo.study import Study
@@ -45,8 +47,9 @@ def status(
             _list(studies, json)
             return
     with Study.open(study, name) as opened:
+        said = arguments.context_of(opened, context)
         with waiting("Fitting the model") as progress:
-            found = opened.status(rater=rater, insight=not quick, progress=progress)
+            found = opened.status(rater=rater, insight=not quick, context=said, progress=progress)
         if json:
             output.print_json(found.to_dict())
         else:
@@ -67,7 +70,9 @@ def show(study: Study, found: Status) -> None:
     if found.trust:
         output.warn(found.trust)
     if found.pareto_set:
-        console.print(f"Options that probably no other one beats: {len(found.pareto_set)}", style="bold")
+        here = "".join(f"{each} {value_text(value)}, " for each, value in found.context.items())
+        told = f"In the context {here[:-2]}, options" if here else "Options"
+        console.print(Text(f"{told} that probably no other one beats: {len(found.pareto_set)}", style="bold"))
         console.print(_pareto_table(study, found, console))
     for sentence in found.agreement:
         console.print(sentence, markup=False, highlight=False)

@@ -16,7 +16,8 @@ from choicebo.cli.new import read_catalogue
 from choicebo.cli.option_table import OptionTable
 from choicebo.errors import ChoiceboError, InvalidInputError
 from choicebo.presentation import output
-from choicebo.space import Angle, Catalogue, Categorical, Fixed, Integer, Ordinal, Parameter, Real, Space
+from choicebo.space import Angle, Catalogue, Categorical, Context, Fixed, Integer, Ordinal, Parameter, Real, Space
+from choicebo.space.context import first_context, in_first_context
 from choicebo.space.expression import identifier
 from choicebo.space.values import as_whole, read_number, read_value, read_values
 from choicebo.study import Study
@@ -30,6 +31,7 @@ _KINDS = {
     "4": "one of some values without an order, such as a colour",
     "5": "always the same value",
     "6": "an angle or a hue: it goes round",
+    "7": "given by the situation and not chosen, such as the season",
 }
 _WAYS = {
     "1": ("subset", "keep all that no other one beats"),
@@ -98,7 +100,7 @@ class Wizard:
         self._say("\nWhat can be varied? Give the parameters one by one.")
         found: list[Parameter | Fixed] = []
         while True:
-            varying = any(not isinstance(parameter, Fixed) for parameter in found)
+            varying = any(not isinstance(parameter, Fixed) and not parameter.context for parameter in found)
             text = "Name of the next parameter (Enter: that is all)" if varying else "Name of a parameter"
             name = self._ask(text, str.strip if varying else _text, default="" if varying else None)
             if not name:
@@ -127,6 +129,11 @@ class Wizard:
             return Ordinal(name, values) if kind == "3" else Categorical(name, values)
         if kind == "6":
             return self._with_step(Angle(name))
+        if kind == "7":
+            return self._ask(
+                f"Values of {name}, separated by commas, or a range such as -10 to 35",
+                lambda text: _context(name, text),
+            )
         low, high = (
             self._ask(f"{end} value of {name}", lambda text: read_number(text, "That")) for end in ("Least", "Greatest")
         )
@@ -178,7 +185,9 @@ class Wizard:
         if isinstance(space, Catalogue):
             return self._ask(f"Its {space.key}", space.parse)
         while True:
-            option = {parameter.name: self._ask(parameter.name, parameter.parse) for parameter in space.parameters}
+            chosen = [parameter for parameter in space.parameters if not parameter.context]
+            told = {parameter.name: self._ask(parameter.name, parameter.parse) for parameter in chosen}
+            option = {**first_context(space), **told}
             broken = space.violated(option)
             if not broken:
                 return space.validate(option)
@@ -186,7 +195,7 @@ class Wizard:
 
     def _preview(self, space: Space | Catalogue, size: int, baseline: dict[str, Any] | None) -> None:
         self._say("\nA question will look like this:")
-        options = space.decode(space.sobol(min(size, 5)))
+        options = space.decode(in_first_context(space).sobol(min(size, 5)))
         blocks = output.draws_blocks(self._console)
         self._console.print(OptionTable(space, options, (), baseline, blocks).table((), self._console.width))
 
@@ -229,6 +238,7 @@ def _overview(parameters: list[Parameter | Fixed]) -> Table:
             words += f" ({', '.join(notes)})" if notes else ""
         else:
             words = (" < " if isinstance(parameter, Ordinal) else ", ").join(map(str, parameter.values))  # type: ignore[attr-defined]
+        words += ", given by the situation" if not isinstance(parameter, Fixed) and parameter.context else ""
         table.add_row(Text(parameter.name), Text(words))
     return table
 
@@ -256,3 +266,11 @@ def _free_file(given: str) -> str:
     if "://" not in _text(given) and Path(given).is_dir():
         raise InvalidInputError(f"{given} is a folder: give the name of a file in it.")
     return given
+
+
+def _context(name: str, text: str) -> Parameter:
+    """The context that a person wrote: a list of values, or a range."""
+    low, between, high = text.partition(" to ")
+    if between and "," not in text:
+        return Context(name, read_number(low, "The least value"), read_number(high, "The greatest value"))
+    return Context(name, read_values(text))

@@ -22,6 +22,7 @@ from choicebo.history.rules import seconds_taken
 from choicebo.history.state import State
 from choicebo.history.steering import Steering
 from choicebo.space import Option, Searchable
+from choicebo.space.context import contexts_of, require_one_context
 from choicebo.space.points import distinct
 
 with needs("study", "A saved loop"):
@@ -72,6 +73,7 @@ class WishesRecord(Strict):
     locked: dict[str, Any] = {}
     like: dict[str, Any] | None = None
     include: list[dict[str, Any]] = []
+    context: dict[str, Any] = {}
 
 
 class AskedRecord(Strict):
@@ -154,9 +156,12 @@ def from_record(
         try:
             events.append(_event(line, at, events, options, raters, space))
             _check_choice(line, events[-1], record.log, points, has_baseline)
+            if events[-1].options and contexts_of(space):
+                require_one_context(space, events[-1].options)
             if line.asked is not None and line.asked.wishes is not None:
                 wishes = line.asked.wishes
-                steering.checked(space, len(line.options) + 1, wishes.locked, wishes.like, wishes.include)
+                own = (wishes.locked, wishes.like, wishes.include, wishes.context)
+                steering.checked(space, len(line.options) + 1, *own)
         except ChoiceboError as error:
             raise DataError(f"log[{at}]: {error}") from None
     ids = [event.question.id for event in events if event.question is not None]

@@ -86,6 +86,11 @@ class Question:
         return "+".join(self.found_by)
 
     @property
+    def context(self) -> dict[str, Any]:
+        """The context that all of its options have, by name; empty where a space has none."""
+        return dict(self.wishes.context)
+
+    @property
     def is_open(self) -> bool:
         """Whether an answer is awaited."""
         return self.state == "open"

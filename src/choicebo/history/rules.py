@@ -18,6 +18,7 @@ from choicebo.history.events import Event, OptionKeys
 from choicebo.history.question import Question
 from choicebo.history.state import QuestionHistory, State
 from choicebo.space import Option, Searchable
+from choicebo.space.context import require_one_context
 
 
 class Added(NamedTuple):
@@ -49,6 +50,7 @@ def choice_made_elsewhere(space: Searchable, shown: Sequence[Any], kept: Iterabl
     positions = kept_positions(kept, len(options))
     if not positions:
         raise DataError("Nothing was kept: a choice made elsewhere keeps at least one option.")
+    require_one_context(space, options)
     # Refuses an option that was kept and rejected at once.
     ChoiceData.from_sets([space.encode(options)], [positions])
     return Added(options, positions)

@@ -1,4 +1,7 @@
-"""What a person asks of the next question: properties to keep, an option to see more of, options of their own to compare with."""
+"""What the next question is to be like: its context, and what a person asks of it.
+
+They may keep properties, see more like an option, or compare with options of their own.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,16 @@ from typing import Any
 from choicebo.errors import InvalidInputError, SpaceError
 from choicebo.formatting import as_given
 from choicebo.space import Catalogue, Option, Searchable, Space
+from choicebo.space.context import checked_context, contexts_of
 from choicebo.space.values import suggestion
 
 
 @dataclass(frozen=True)
 class Steering:
-    """Wishes for the next question. Locks stay until they are taken off; the others are of one question.
+    """Wishes for the next question. Locks and the context stay until others are given; the rest is of one question.
 
     >>> Steering({"flour": "rye"}).later
-    Steering(locked={'flour': 'rye'}, like=None, include=())
+    Steering(locked={'flour': 'rye'}, like=None, include=(), context={})
     """
 
     locked: Mapping[str, Any] = field(default_factory=dict)
@@ -26,14 +30,21 @@ class Steering:
     """New options resemble this one, which is shown beside them."""
     include: tuple[Option, ...] = ()
     """Options that are shown as they are."""
+    context: Mapping[str, Any] = field(default_factory=dict)
+    """The context that all options have, by name; empty where a space has none."""
 
     def __bool__(self) -> bool:
+        return bool(self.has_wishes or self.context)
+
+    @property
+    def has_wishes(self) -> bool:
+        """Whether there is more to it than a context."""
         return bool(self.locked or self.like is not None or self.include)
 
     @property
     def later(self) -> Steering:
         """What is left of it once its question is asked."""
-        return Steering(self.locked)
+        return Steering(self.locked, context=self.context)
 
     @property
     def shown(self) -> tuple[Option, ...]:
@@ -44,12 +55,14 @@ class Steering:
     def to_dict(self) -> dict[str, Any]:
         """The same as JSON-compatible data, without what is empty."""
         found: dict[str, Any] = {"locked": dict(self.locked), "like": self.like, "include": list(self.include)}
+        found["context"] = dict(self.context)
         return {name: value for name, value in found.items() if value}
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Steering:
         """What :meth:`to_dict` described."""
-        return cls(dict(record.get("locked", {})), record.get("like"), tuple(record.get("include", ())))
+        context = dict(record.get("context") or {})
+        return cls(dict(record.get("locked", {})), record.get("like"), tuple(record.get("include", ())), context)
 
 
 def checked(
@@ -58,23 +71,32 @@ def checked(
     locked: Mapping[str, Any] | None = None,
     like: Any = None,
     include: Sequence[Any] = (),
+    context: Mapping[str, Any] | None = None,
 ) -> Steering:
-    """Wishes that the options of a space can fulfil, or an error that says which cannot be."""
+    """Wishes that the options of a space can fulfil, or an error that says which cannot be.
+
+    Options of the person's own come in the context of the question, whatever theirs was.
+    """
+    given = {} if not context else checked_context(space, context)
     if isinstance(include, (str, bytes, Mapping)) or not isinstance(include, Sequence):
         raise InvalidInputError(f"include is {as_given(include)}: give a list of options.")
     own: list[Option] = []
     for option in include:
-        offered = offerable(space, option)
+        offered = offerable(space, _in_context(option, given))
         if offered in own:
             raise InvalidInputError(f"include names {as_given(option)} twice: give each option once.")
         own.append(offered)
-    liked = None if like is None else offerable(space, like)
-    found = Steering(_locked(space, {} if locked is None else locked), liked, tuple(own))
+    liked = None if like is None else offerable(space, _in_context(like, given))
+    found = Steering(_locked(space, {} if locked is None else locked), liked, tuple(own), given)
     if len(found.shown) >= query_size:
         raise InvalidInputError(
             f"{len(found.shown)} options of your own leave no room in a question of {query_size}: give at most {query_size - 1}."
         )
     return found
+
+
+def _in_context(option: Any, context: Mapping[str, Any]) -> Any:
+    return {**option, **context} if context and isinstance(option, Mapping) else option
 
 
 def offerable(space: Searchable, option: Any) -> Option:
@@ -93,6 +115,10 @@ def _locked(space: Searchable, given: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in given.items():
         if not isinstance(name, str) or name not in space.names:
             raise InvalidInputError(f"There is no {as_given(name)} to lock. {suggestion(str(name), space.names)}")
+        if any(name == each.name for each in contexts_of(space)):
+            raise InvalidInputError(
+                f"{name!r} is a context and cannot be locked: say it with context={{{name!r}: ...}}."
+            )
         found[name] = _value(space, name, value)
     return found
 
@@ -117,14 +143,15 @@ def _hashable(value: Any) -> bool:
 
 
 def written_option(space: Searchable, texts: Mapping[str, str]) -> Option:
-    """The option that a person wrote: a value for each parameter of a space, or the key of a catalogue's row.
+    """The option that a person wrote: a value for each parameter of a space but its contexts, or the key of a catalogue's row.
 
     >>> from choicebo.space import Integer
     >>> written_option(Space([Integer("minutes", 5, 40)]), {"minutes": "12"})
     {'minutes': 12}
     """
     if isinstance(space, Space):
-        return {parameter.name: parameter.parse(texts.get(parameter.name, "")) for parameter in space.parameters}
+        chosen = [parameter for parameter in space.parameters if not parameter.context]
+        return {parameter.name: parameter.parse(texts.get(parameter.name, "")) for parameter in chosen}
     assert isinstance(space, Catalogue)
     return space.parse(texts.get(space.key, ""))
 

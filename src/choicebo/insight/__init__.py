@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from choicebo.insight.agreement import Keeping, OptionForPeople, PeopleInsight, agreement
 from choicebo.insight.calibration import Calibration, calibration
+from choicebo.insight.context_changes import ContextChange
 from choicebo.insight.drivers import Driver, Objective, drivers
 from choicebo.insight.known import KnownObjective, known_objectives, measured_values
 from choicebo.insight.numbering import Numbering, numbering
@@ -13,6 +14,7 @@ from choicebo.insight.surprise import Surprise, surprises
 
 __all__ = [
     "Calibration",
+    "ContextChange",
     "Driver",
     "Keeping",
     "KnownObjective",

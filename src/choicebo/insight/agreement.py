@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,8 @@ from choicebo.model.agreement import Agreement
 from choicebo.model.draws import memberships
 from choicebo.model.posterior import Posterior
 from choicebo.model.random_answers import AT_RANDOM
-from choicebo.space import Searchable
+from choicebo.optimizer.in_context import options_in
+from choicebo.space import Searchable, Space
 
 Array = NDArray[np.float64]
 
@@ -201,12 +202,19 @@ class PeopleInsight:
         }
 
 
-def agreement(posterior: Posterior, space: Searchable | None = None, *, seed: int = 0) -> PeopleInsight:
+def agreement(
+    posterior: Posterior,
+    space: Searchable | None = None,
+    *,
+    context: Mapping[str, Any] | None = None,
+    seed: int = 0,
+) -> PeopleInsight:
     """Compare several people: what suits all, what each of them, and where they differ.
 
     Args:
         posterior: Of ``ChoiceGP(raters="related")``, fitted to choices of at least two people.
         space: What was asked about; gives options and parameters their names. None: inputs from 0 to 1.
+        context: Where the space has a `Context`: its value, in which options are compared and tastes described.
         seed: Of the points over which effects are averaged.
 
     Returns:
@@ -242,14 +250,15 @@ def agreement(posterior: Posterior, space: Searchable | None = None, *, seed: in
         names=names,
         answers=answers,
         at_random=tuple(names[place] for place in random),
-        options=_options(few, [person for _, person in people], counted_in, space),
+        options=_options(few, [person for _, person in people], counted_in, space, context),
         likeness=alike,
         share=share,
         sentences=(_told_share(*share),),
         posterior=few,
         space=space,
     )
-    curves = TasteCurves.of([person for _, person in people], space, seed) if len(counted_in) > 1 else None
+    here = space.within(context) if context and isinstance(space, Space) else space
+    curves = TasteCurves.of([person for _, person in people], here, seed) if len(counted_in) > 1 else None
     told = [*found.sentences, *_told_of_options(found)]
     if curves is not None:
         told += _told_tastes(names, alike.matrix, counted_in, curves)
@@ -261,7 +270,11 @@ def agreement(posterior: Posterior, space: Searchable | None = None, *, seed: in
 
 
 def _options(
-    few: Posterior, people: Sequence[Posterior], counted_in: Sequence[int], space: Searchable | None
+    few: Posterior,
+    people: Sequence[Posterior],
+    counted_in: Sequence[int],
+    space: Searchable | None,
+    context: Mapping[str, Any] | None,
 ) -> tuple[OptionForPeople, ...]:
     rows = np.arange(len(few.options))
     if len(rows) > _MOST_OPTIONS and few.people is not None:
@@ -269,6 +282,9 @@ def _options(
         ranked = np.stack([promising[: len(few.people.inducing)], few.people.inducing], axis=1).reshape(-1)
         rows = np.sort(list(dict.fromkeys(ranked.tolist()))[:_MOST_OPTIONS])
     X = few.options[rows]
+    if context and space is not None:
+        X = options_in(space, X, context)
+        rows = np.arange(len(X))
     consensus = memberships(few.draws.at(X, 0)).mean(0)
     everybody, by_person = np.ones((few.draws.count, len(X)), dtype=np.bool_), np.empty((len(people), len(X)))
     for place, person in enumerate(people):

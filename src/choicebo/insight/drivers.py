@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,11 +12,13 @@ from scipy.interpolate import CubicSpline
 
 from choicebo.errors import InvalidInputError
 from choicebo.formatting import as_given, percent, value_text
+from choicebo.insight.context_changes import ContextChange, context_changes
 from choicebo.insight.held_out import require_posterior
 from choicebo.insight.numbering import Numbering, samples
 from choicebo.model.covariance import covariance
 from choicebo.model.posterior import Posterior
-from choicebo.space import Catalogue, Column, Searchable
+from choicebo.space import Catalogue, Column, Searchable, Space
+from choicebo.space.context import contexts_of
 from choicebo.space.points import rows_in
 from choicebo.space.values import as_generator
 
@@ -94,6 +97,8 @@ class Objective:
     drivers: tuple[Driver, ...]
     name: str = ""
     """What a person called it; empty if nobody did."""
+    changes: tuple[ContextChange, ...] = ()
+    """How much of it changes with each `Context` of the space."""
 
     @property
     def main_drivers(self) -> tuple[Driver, ...]:
@@ -110,33 +115,38 @@ class Objective:
         """What drives it, in words."""
         told = [f"{each.told} ({percent(each.relevance)} of it)" for each in self.drivers if each.relevance >= _MATTERS]
         title = self.title[:1].upper() + self.title[1:]
-        return f"{title}: {'; '.join(told[:3]) or 'no single parameter drives it clearly'}."
+        parts = [*(told[:3] or ["no single parameter drives it clearly"]), *(each.told for each in self.changes)]
+        return f"{title}: {'; '.join(parts)}."
 
 
 def drivers(
     posterior: Posterior,
     space: Searchable | None = None,
     *,
+    context: Mapping[str, Any] | None = None,
     like: Posterior | None = None,
     draws: int = 100,
     seed: int = 0,
 ) -> list[Objective]:
     """Find how much every parameter matters for every hidden objective, and in which direction.
 
-    Latent dimensions are aligned across draws; the objective that varies most over the space comes first.
+    Latent dimensions are aligned across draws; the objective that varies most over the space comes first. A `Context` is no
+    driver: nobody chooses it, and no answer compares two of its values.
 
     Args:
         posterior: What was learned.
         space: The Space or Catalogue of the options; None: each input is a parameter from 0 to 1.
+        context: Where the space has a `Context`: its value, for what matters in it. None: on average over all of them.
         like: An earlier posterior over the same space whose numbering to keep.
         draws: How many draws to look at.
         seed: Of the points over which effects are averaged.
 
     Returns:
-        The objectives, each with its ``drivers``, the most relevant first, and a ``sentence``.
+        The objectives, each with its ``drivers``, the most relevant first, how much of it ``changes`` with each context, and a
+        ``sentence``.
 
     Raises:
-        InvalidInputError: ``posterior``, ``like`` or ``space`` is something else.
+        InvalidInputError: ``posterior``, ``like`` or ``space`` is something else, or a context is missing.
 
     Examples:
         >>> from choicebo.insight import drivers
@@ -158,12 +168,17 @@ def drivers(
     if like is not None and like.options.shape[1] != len(columns):
         raise InvalidInputError(f"like learned from {like.options.shape[1]} inputs, this model from {len(columns)}")
     survey, *halves = samples(space, len(columns), seed)
-    background = np.concatenate(halves)
     numbered = Numbering.of(posterior, halves, like, draws, seed)
+    changes = context_changes(numbered, space, np.concatenate(halves))
+    if context and isinstance(space, Space):
+        # Objectives keep their numbers from one context to the next.
+        survey, *halves = samples(space.within(context), len(columns), seed)
+    background = np.concatenate(halves)
     dims, spreads = numbered.dims, numbered.latent(background).mean(0).std(0)
     units = _units(space)
     parts: list[list[Driver]] = [[] for _ in dims]
-    for parameter in dict.fromkeys(column.parameter for column in columns):
+    contexts = [] if space is None else [each.name for each in contexts_of(space)]
+    for parameter in dict.fromkeys(column.parameter for column in columns if column.parameter not in contexts):
         mine = [at for at, column in enumerate(columns) if column.parameter == parameter]
         scale = scale_of(columns[mine[0]], survey[:, mine])
         points = moved(background, mine, scale.settings)
@@ -177,7 +192,10 @@ def drivers(
             found.append(
                 _driver(parameter, unit, column, circular, values, curves[..., number], shares[:, number], length)
             )
-    return [_objective(number, dims[number], float(spreads[number]), found) for number, found in enumerate(parts)]
+    return [
+        _objective(number, dims[number], float(spreads[number]), found, changes[number])
+        for number, found in enumerate(parts)
+    ]
 
 
 def _units(space: Searchable | None) -> dict[str, str]:
@@ -337,6 +355,8 @@ def _direction(curves: Array) -> str:
     return "more" if rising > 0.5 else "less"
 
 
-def _objective(number: int, latent_dim: int, spread: float, found: list[Driver]) -> Objective:
+def _objective(
+    number: int, latent_dim: int, spread: float, found: list[Driver], changes: tuple[ContextChange, ...]
+) -> Objective:
     ranked = tuple(sorted(found, key=lambda each: -each.relevance))
-    return Objective(number + 1, latent_dim, spread, ranked)
+    return Objective(number + 1, latent_dim, spread, ranked, changes=changes)

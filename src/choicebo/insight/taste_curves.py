@@ -37,7 +37,8 @@ class TasteCurves:
         columns = plain_columns(width) if space is None else space.columns
         survey, background, _ = samples(space, width, seed)
         found: dict[str, Array] = {}
-        for parameter in dict.fromkeys(column.parameter for column in columns):
+        # A context that has one value here is nothing to have a taste about.
+        for parameter in dict.fromkeys(column.parameter for column in columns if column.levels != 1):
             mine = [at for at, column in enumerate(columns) if column.parameter == parameter]
             points = moved(background, mine, scale_of(columns[mine[0]], survey[:, mine]).settings)
             curves = []

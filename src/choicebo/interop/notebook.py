@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -194,12 +194,18 @@ class OptimizerLoop:
 
     picture: Picture | None = None
 
-    def __init__(self, optimizer: ChoiceOptimizer, text: str | None = None, patience: float | None = None) -> None:
+    def __init__(
+        self,
+        optimizer: ChoiceOptimizer,
+        text: str | None = None,
+        patience: float | None = None,
+        context: Mapping[str, Any] | None = None,
+    ) -> None:
         if not isinstance(optimizer.space, (Space, Catalogue)):
             raise InvalidInputError("The widget shows options of a Space or a Catalogue.")
         self.way = optimizer.settings.answer
         self.space, self.text = optimizer.space, text or QUESTIONS[self.way]
-        self._optimizer, self._patience = optimizer, patience
+        self._optimizer, self._patience, self._context = optimizer, patience, context
         self.baseline = optimizer.settings.baseline
         self._marked: dict[int, tuple[int, ...]] = {}
 
@@ -210,7 +216,8 @@ class OptimizerLoop:
 
     def ask(self) -> Question:
         """The earliest open question, or a new one."""
-        return next(iter(self._optimizer.open_queries), None) or self._optimizer.ask(patience=self._patience)
+        asked = next(iter(self._optimizer.open_queries), None)
+        return asked or self._optimizer.ask(context=self._context, patience=self._patience)
 
     def tell(self, question: Question, answer: Said, seconds: float | None) -> None:
         """The answer."""
@@ -239,11 +246,20 @@ class OptimizerLoop:
 class StudyLoop:
     """The questions of a study to one of its raters."""
 
-    def __init__(self, study: Study, rater: str | None = None, patience: float | None = None) -> None:
+    def __init__(
+        self,
+        study: Study,
+        rater: str | None = None,
+        patience: float | None = None,
+        context: Mapping[str, Any] | None = None,
+    ) -> None:
         from choicebo.presentation.images import inline_picture
 
         self.space, self.baseline, self.way = study.space, study.baseline, study.answer
         self._study, self._rater, self._patience = study, rater, patience
+        if context is not None:
+            study.steer(rater, context=context)
+        study.begin_context(rater)
         shows_pictures = study.show.kind in ("svg", "image")
         self.picture = (lambda option: inline_picture(study, option)) if shows_pictures else None
 

@@ -308,7 +308,8 @@ class Posterior:
         if not any(self.measured):
             return self.options
         shown = np.unique([row for choice in self.data.choices for row in choice.shown])
-        return self.options[rows_in(self.data.X[shown], self.options) >= 0]
+        others = np.delete(self.data.X, shown, axis=0)
+        return self.options[rows_in(others, self.options) < 0] if len(others) else self.options
 
     @property
     def known_scales(self) -> Array:

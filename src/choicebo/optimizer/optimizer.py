@@ -23,12 +23,14 @@ from choicebo.model.posterior import Posterior
 from choicebo.notebook_html import options_table
 from choicebo.optimizer import record
 from choicebo.optimizer.computations import Computations
+from choicebo.optimizer.in_context import posterior_in
 from choicebo.optimizer.patience import Patience
 from choicebo.optimizer.settings import LEAST_DIFFERENCE, NEW_PER_QUERY, Settings
 from choicebo.optimizer.situation import Situation
 from choicebo.optimizer.steered import wished_part
 from choicebo.optimizer.unseen import best_unseen, unbeaten_probability
 from choicebo.space import Option, Searchable
+from choicebo.space.context import checked_context, context_of, distinct_contexts
 from choicebo.space.values import as_executor, as_flag
 
 if TYPE_CHECKING:
@@ -167,6 +169,7 @@ class ChoiceOptimizer:
         self._position = 0
         self._state = State()
         self._locked: Mapping[str, Any] = {}
+        self._context: Mapping[str, Any] = {}
         self._computations = Computations(as_executor(executor), looks_at_once=1)
         self._patience = Patience()
         self._warned = False
@@ -193,7 +196,7 @@ class ChoiceOptimizer:
         for event in situation.events:
             loop._state.apply(event)
         loop._situation, loop._position = replace(situation, steering=Steering()), loop._state.position
-        loop._locked = situation.steering.locked
+        loop._locked, loop._context = situation.steering.locked, situation.steering.context
         if posterior is not None:
             loop._computations.remember(situation, posterior)
             loop._warned = True  # who fitted it has seen its diagnostics
@@ -220,9 +223,15 @@ class ChoiceOptimizer:
         """Values that the new options of every question have, by name."""
         return dict(self._locked)
 
+    @property
+    def context(self) -> dict[str, Any]:
+        """The context of the latest question, by name; empty before the first, and where a space has none."""
+        return dict(self._context)
+
     def ask(
         self,
         *,
+        context: Mapping[str, Any] | None = None,
         locked: Mapping[str, Any] | None = None,
         like: Any = None,
         include: Sequence[Any] = (),
@@ -233,6 +242,8 @@ class ChoiceOptimizer:
         """Ask another question. Questions already open stay open, and nothing similar to their new options is proposed.
 
         Args:
+            context: Where the space has a `Context`: its value, which all options have, as in ``{"season": "winter"}``.
+                None: that of the question before.
             locked: Values that new options are to have, by name, in this and all further questions; ``{}`` takes all locks off.
             like: An option of which more are wanted: the new options of this question resemble it, and it is shown beside them.
             include: Options that this question is to have as they are, such as one of the person's own.
@@ -246,7 +257,7 @@ class ChoiceOptimizer:
             The question: ``options``, a list of dicts; ``reason``, a sentence; ``id``.
 
         Raises:
-            InvalidInputError: A wish cannot be met.
+            InvalidInputError: A wish cannot be met, or a context is missing.
             FitInterruptedError: ``progress`` returned ``False``.
 
         Examples:
@@ -255,12 +266,12 @@ class ChoiceOptimizer:
             (3, {20})
         """
         look_beside = as_flag(look_beside, "look_beside")
-        wishes = steering.checked(
-            self.space, self.settings.query_size, self._locked if locked is None else locked, like, include
-        )
-        wished_part(self.space, wishes)  # refuses what leaves nothing to ask about
-        self._locked = wishes.locked
+        locked = self._locked if locked is None else locked
+        given = self._given(context)
+        wishes = steering.checked(self.space, self.settings.query_size, locked, like, include, given)
         situation = replace(self.situation, steering=wishes) if wishes else self.situation
+        wished_part(situation.here, wishes)  # refuses what leaves nothing to ask about
+        self._locked, self._context = wishes.locked, wishes.context
         if patience is None or not situation.needs_model:
             question = self._computations.question(situation, progress)
         else:
@@ -271,6 +282,10 @@ class ChoiceOptimizer:
         if look_beside:
             self._computations.look_ahead(self.situation)
         return question
+
+    def _given(self, context: Mapping[str, Any] | None) -> dict[str, Any]:
+        """A context that was said, or that of the latest question."""
+        return checked_context(self.space, self._context if context is None else context)
 
     def tell(
         self,
@@ -505,23 +520,61 @@ class ChoiceOptimizer:
             found.diagnostics.warn()
         return found
 
+    def posterior_in(
+        self, context: Mapping[str, Any] | None = None, *, progress: ProgressCallback | None = None
+    ) -> Posterior | None:
+        """Return the model of all answers, seen from one context: its options are those seen in any, taken into this one.
+
+        What compares the options of a posterior, such as ``plots.trade_offs`` or ``insight.stop_advice``, then does so within
+        one context.
+
+        Args:
+            context: A value for each `Context` of the space. None: that of the latest question.
+            progress: Called as ``progress(stage, fraction)``; returning ``False`` interrupts.
+
+        Returns:
+            The posterior; None while there are no answers, or if no option seen so far may be offered in this context. Without
+            contexts in the space it is that of `posterior`.
+
+        Raises:
+            InvalidInputError: A context is missing or unknown.
+
+        Examples:
+            >>> drinks = cb.Space([cb.Real("sugar", 0, 10), cb.Context("season", ["summer", "winter"])])
+            >>> optimizer = cb.ChoiceOptimizer(drinks, latent_dim=1, engine="laplace")
+            >>> optimizer.tell(optimizer.ask(context={"season": "summer"}), kept=[0])
+            >>> optimizer.space.decode(optimizer.posterior_in({"season": "winter"}).options)[0]["season"]
+            'winter'
+        """
+        given = self._given(context)
+        found = self.posterior(progress=progress)
+        return None if found is None else posterior_in(found, self.space, given)
+
     @property
     def known_posterior(self) -> Posterior | None:
         """The model of all answers if it was fitted already. Never computes."""
         return self._computations.known(self.situation)
 
-    def pareto_set(self, threshold: float = 0.5, *, progress: ProgressCallback | None = None) -> ParetoOptions:
+    def pareto_set(
+        self,
+        threshold: float = 0.5,
+        *,
+        context: Mapping[str, Any] | None = None,
+        progress: ProgressCallback | None = None,
+    ) -> ParetoOptions:
         """List the options seen so far that are probably beaten by no other.
 
         Args:
             threshold: The least probability; where no option reaches it, the most probable one is listed.
+            context: Where the space has a `Context`: its value. Options seen in any context are compared as they are in this
+                one. None: that of the latest question.
             progress: Called as ``progress(stage, fraction)``; returning ``False`` interrupts.
 
         Returns:
             Pairs of ``option`` and ``probability``, the most probable first; empty only before the first answer.
 
         Raises:
-            InvalidInputError: The threshold is no number.
+            InvalidInputError: The threshold is no number, or a context is missing.
 
         Examples:
             >>> best = optimizer.pareto_set()[0]
@@ -530,7 +583,7 @@ class ChoiceOptimizer:
         """
         if not is_number(threshold):
             raise InvalidInputError(f"threshold is {as_given(threshold)}; give a probability from 0 to 1")
-        posterior = self.posterior(progress=progress)
+        posterior = self.posterior_in(context, progress=progress)
         if posterior is None:
             return ParetoOptions()
         probability = posterior.pareto_probability(posterior.answered)
@@ -543,7 +596,8 @@ class ChoiceOptimizer:
         """Predict how probable it is that none of the options seen so far beats each of these, which need not have been shown.
 
         Args:
-            options: The options; each is taken by itself.
+            options: The options; each is taken by itself. Where the space has a `Context`, it is compared with the options seen
+                so far as they are in its own context.
             progress: Called as ``progress(stage, fraction)``; returning ``False`` interrupts.
 
         Returns:
@@ -563,10 +617,13 @@ class ChoiceOptimizer:
             raise InvalidInputError("there are no answers yet, so there is nothing to predict from")
         return predict(posterior, self.space, options)
 
-    def best_unseen(self, *, progress: ProgressCallback | None = None) -> ParetoOption | None:
+    def best_unseen(
+        self, *, context: Mapping[str, Any] | None = None, progress: ProgressCallback | None = None
+    ) -> ParetoOption | None:
         """Find the option not shown yet that is most probably beaten by none of those seen.
 
         Args:
+            context: As in `pareto_set`.
             progress: Called as ``progress(stage, fraction)``; returning ``False`` interrupts.
 
         Returns:
@@ -576,15 +633,23 @@ class ChoiceOptimizer:
             >>> sorted(optimizer.best_unseen().option)
             ['minutes', 'temperature']
         """
-        posterior = self.posterior(progress=progress)
-        found = None if posterior is None else best_unseen(posterior, self.space, self.situation.seen)
+        posterior = self.posterior_in(context, progress=progress)
+        situation = replace(self.situation, steering=Steering(context=self._given(context)))
+        found = None if posterior is None else best_unseen(posterior, situation.here, situation.known_here)
         return None if found is None else ParetoOption(self.space.decode(found[0][None])[0], found[1])
 
-    def widget(self, *, question: str | None = None, patience: float | None = None) -> ChoiceWidget:
+    def widget(
+        self,
+        *,
+        question: str | None = None,
+        context: Mapping[str, Any] | None = None,
+        patience: float | None = None,
+    ) -> ChoiceWidget:
         """The questions in a cell of a notebook, one after the other, answered by mouse or keyboard.
 
         Args:
             question: What the person is asked, in words; None: "Which of these would you keep?".
+            context: In which it asks, as in `ask`.
             patience: Seconds to wait for the model, as in `ask`.
 
         Returns:
@@ -599,7 +664,7 @@ class ChoiceOptimizer:
         """
         from choicebo.interop.notebook import ChoiceWidget, OptimizerLoop
 
-        return ChoiceWidget(OptimizerLoop(self, question, patience))
+        return ChoiceWidget(OptimizerLoop(self, question, patience, context))
 
     # ---- saved and restored
 
@@ -616,7 +681,7 @@ class ChoiceOptimizer:
             >>> sorted(optimizer.to_dict())[:2]
             ['format', 'log']
         """
-        return record.to_dict(replace(self.situation, steering=Steering(self._locked)))
+        return record.to_dict(replace(self.situation, steering=Steering(self._locked, context=self._context)))
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any], *, executor: Executor | None = None) -> ChoiceOptimizer:
@@ -645,5 +710,11 @@ def predict(posterior: Posterior, space: Searchable, options: Sequence[Any]) -> 
     known = [space.validate(option) for option in items(options, "options", "a list of options")]
     if not known:
         return []
-    probability = unbeaten_probability(posterior, space.encode(known))
+    probability = np.empty(len(known))
+    contexts = [context_of(space, option) for option in known]
+    for context in distinct_contexts(contexts):
+        mine = [at for at, other in enumerate(contexts) if other == context]
+        here = posterior_in(posterior, space, context)
+        points = space.encode([known[at] for at in mine])
+        probability[mine] = 1.0 if here is None else unbeaten_probability(here, points)
     return [ParetoOption(option, float(share)) for option, share in zip(known, probability, strict=True)]

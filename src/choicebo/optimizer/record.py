@@ -25,6 +25,7 @@ def to_dict(situation: Situation) -> dict[str, Any]:
         "space": situation.space.to_dict(),
         "settings": situation.settings.to_dict(),
         **({"locked": dict(situation.steering.locked)} if situation.steering.locked else {}),
+        **({"context": dict(situation.steering.context)} if situation.steering.context else {}),
         **event_json.to_record(situation.events),
     }
 
@@ -41,7 +42,7 @@ def from_dict(record: Mapping[str, Any]) -> Situation:
     try:
         space = space_from_dict(record["space"])
         settings = Settings.from_dict(record["settings"]).checked(space)
-        wishes = steering.checked(space, settings.query_size, record.get("locked"))
+        wishes = steering.checked(space, settings.query_size, record.get("locked"), context=record.get("context"))
     except KeyError as error:
         raise DataError(f"the record of an optimiser lacks {as_given(error.args[0])}") from None
     document = _from_version_1(record) if version == 1 else record

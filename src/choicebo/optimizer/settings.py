@@ -12,6 +12,7 @@ from choicebo.errors import InvalidInputError
 from choicebo.formatting import as_given
 from choicebo.pareto import MAX_OBJECTIVES
 from choicebo.space import Option, known_of
+from choicebo.space.context import first_context
 
 if TYPE_CHECKING:
     from choicebo.acquisition import Acquisition
@@ -216,7 +217,12 @@ class Settings:
                 f"the space has {len(known)} known objectives and latent_dim is {self.latent_dim}; "
                 f"at most {MAX_OBJECTIVES} are taken together"
             )
-        return self if self.baseline is None else dataclasses.replace(self, baseline=space.validate(self.baseline))
+        return self if self.baseline is None else dataclasses.replace(self, baseline=self._baseline_in(space))
+
+    def _baseline_in(self, space: Searchable) -> Option:
+        """The baseline as an option of a space; a context may be left out, for it is that of each question."""
+        given = {**first_context(space), **self.baseline} if isinstance(self.baseline, Mapping) else self.baseline
+        return space.validate(given)
 
     def first_queries(self, dim: int) -> int:
         """Space-filling questions in a space of ``dim`` cube columns."""

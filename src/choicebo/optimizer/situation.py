@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate, chain
@@ -26,10 +26,12 @@ from choicebo.model.engines.base import ProgressCallback
 from choicebo.model.gp import ChoiceGP
 from choicebo.model.posterior import Posterior
 from choicebo.optimizer import looks
+from choicebo.optimizer.in_context import options_in, posterior_in
 from choicebo.optimizer.settings import Settings
 from choicebo.optimizer.stand_in import kept_points, stand_in_options
 from choicebo.optimizer.steered import wished_part
-from choicebo.space import KnownObjectives, Option, Searchable, known_of
+from choicebo.space import KnownObjectives, Option, Searchable, Space, known_of
+from choicebo.space.context import are_in, context_of, contexts_of, require_given, taken_into
 from choicebo.space.points import distinct, rows_in
 
 Array = NDArray[np.float64]
@@ -159,11 +161,16 @@ class Situation:
         return tuple(chain.from_iterable(self.answers[:answers]))
 
     def _baseline_kept(self, options: Sequence[Option]) -> Shown:
-        assert self.settings.baseline is not None
         listed = list(options)
-        if self.settings.baseline not in listed:
-            listed.append(self.settings.baseline)
-        return listed, (listed.index(self.settings.baseline),)
+        baseline = self._baseline(context_of(self.space, listed[0]))
+        if baseline not in listed:
+            listed.append(baseline)
+        return listed, (listed.index(baseline),)
+
+    def _baseline(self, context: Mapping[str, Any]) -> Option:
+        """What the person has today, in a context."""
+        assert self.settings.baseline is not None
+        return {**self.settings.baseline, **context}
 
     def answers_in(self, choices: int) -> int:
         """How many of the answers the first so many choices are."""
@@ -235,7 +242,10 @@ class Situation:
     def _points(self) -> dict[str, Array]:
         options = {_key(option): option for event in self.events for option in event.options}
         if self.settings.baseline is not None:
-            options[_key(self.settings.baseline)] = self.settings.baseline
+            asked = [event.options[0] for event in self.events if event.options] if contexts_of(self.space) else []
+            for context in [self.steering.context, *(context_of(self.space, option) for option in asked)]:
+                baseline = self._baseline(context)
+                options[_key(baseline)] = baseline
         missing = {key: option for key, option in options.items() if key not in self.encoded}
         if missing:
             self.encoded.update(zip(missing, self.space.encode(list(missing.values())) + 0.0, strict=True))
@@ -250,6 +260,27 @@ class Situation:
         """Every option that appeared in a question or an answer, and the baseline: (n, d), distinct."""
         points = np.array(list(self._points.values())).reshape(-1, self.space.dim)
         return np.unique(points, axis=0) if len(points) else points
+
+    # ---- the context of the next question
+
+    @cached_property
+    def here(self) -> Searchable:
+        """What can be offered in the context of the next question."""
+        require_given(self.space, self.steering.context)
+        return self.space.within(self.steering.context) if isinstance(self.space, Space) else self.space
+
+    @cached_property
+    def known_here(self) -> Array:
+        """Every option that was seen in any context, as it is in this one: (n, d), distinct."""
+        return options_in(self.space, self.seen, self.steering.context)
+
+    def _of_this_context(self, points: Array) -> Array:
+        """Those of ``points: (n, d)`` that were shown in this very context."""
+        context = self.steering.context
+        return points[are_in(self.space, points, context)] if context and isinstance(self.space, Space) else points
+
+    def _taken_here(self, points: Array) -> Array:
+        return options_in(self.space, points, self.steering.context)
 
     # ---- the number of latent dimensions
 
@@ -318,7 +349,7 @@ class Situation:
 
     def _for_question(self, posterior: Posterior) -> Posterior:
         """What the next question goes by: an answer to what a person wished for is about their taste, others tell of all."""
-        if self.person is None or self.steering or posterior.people is None:
+        if self.person is None or self.steering.has_wishes or posterior.people is None:
             return self.of_person(posterior)
         return posterior.asked(self.person)
 
@@ -326,27 +357,36 @@ class Situation:
         """The next question; ``posterior`` is the model of the answers, if :attr:`needs_model`."""
         if self.needs_model:
             assert posterior is not None
-            posterior = self._for_question(posterior)
-            proposal = self._steered(posterior) if self.steering else self._proposal(posterior)
-            return self._asked(proposal, posterior.latent_dim)
+            here = self._seen_from_here(self._for_question(posterior))
+            if here is not None:
+                proposal = self._steered(here) if self.steering.has_wishes else self._proposal(here)
+                return self._asked(proposal, here.latent_dim)
         return self._without_model()
+
+    def _seen_from_here(self, posterior: Posterior) -> Posterior | None:
+        """The posterior in the context of the next question; None if nothing that is known may be offered in it."""
+        self.here  # noqa: B018  (refuses a context that is missing)
+        return posterior_in(posterior, self.space, self.steering.context)
 
     def question_from(self, posterior: Posterior, learned: int) -> Question:
         """The next question by a model of the first ``learned`` answers; what was shown since is imagined, and not repeated."""
-        posterior = self._for_question(posterior).sketch(QUICK_DRAWS, QUICK_OPTIONS)  # the same if it is one already
-        proposal = self._steered(posterior, learned) if self.steering else self._proposal(posterior, learned=learned)
+        sketch = self._for_question(posterior).sketch(QUICK_DRAWS, QUICK_OPTIONS)  # the same if it is one already
+        here = self._seen_from_here(sketch)
+        if here is None:
+            return self._without_model()
+        proposal = self._steered(here, learned) if self.steering.has_wishes else self._proposal(here, learned=learned)
         if learned < self.n_answers:
             behind = f"The model had learned from {learned} of {self.n_answers} answers when this was asked. "
             proposal = proposal._replace(reason=behind + proposal.reason)
         return self._asked(proposal, posterior.latent_dim)
 
     def _without_model(self) -> Question:
-        if self.steering or self.beginning:
+        if self.steering.has_wishes or self.beginning:
             return self._asked(self._steered(None), None)
         fill = random_options if self.settings.acquisitions == ("random",) else spread_options
         settings = self.settings
         proposal = fill(
-            self.space, settings.query_size, self.seen, settings.seed, self.next_id, settings.least_difference
+            self.here, settings.query_size, self.known_here, settings.seed, self.next_id, settings.least_difference
         )
         return self._asked(proposal, None)
 
@@ -354,16 +394,16 @@ class Situation:
         """A question that needs no model, for a person who should not wait for it."""
         if not self.needs_model:
             return self.question(None)
-        if self.steering:
+        if self.steering.has_wishes:
             return self._asked(self._steered(None), None)
         settings = self.settings
         proposal = stand_in_options(
-            self.space,
-            [(self.points(shown), kept) for shown, kept in self.choices],
+            self.here,
+            self._kept_here,
             size=settings.query_size,
             new_count=settings.new_per_query,
-            seen=self.seen,
-            aside=self.points([] if settings.baseline is None else [settings.baseline]),
+            seen=self.known_here,
+            aside=self.points([] if settings.baseline is None else [self._baseline(self.steering.context)]),
             seed=settings.seed,
             number=self.next_id,
             least_difference=settings.least_difference,
@@ -377,9 +417,9 @@ class Situation:
         beside a single one that others kept.
         """
         wishes, size = self.steering, self.settings.query_size
-        part = wished_part(self.space, wishes)
+        part = wished_part(self.here, wishes)
         own = self.space.encode(list(wishes.shown)) if wishes.shown else self.seen[:0]
-        seen = distinct(np.concatenate([self.seen, own]))[0]
+        seen = distinct(np.concatenate([self.known_here, own]))[0]
         room = size - len(own)
         fitting = self._known_best(posterior)
         fitting = fitting[(rows_in(own, fitting) < 0) & part.feasible(fitting)]
@@ -407,10 +447,23 @@ class Situation:
         if posterior is not None:
             probability = posterior.pareto_probability(posterior.answered)
             return posterior.answered[np.argsort(-probability, kind="stable")]
-        answers = [(self.points(shown), kept) for shown, kept in self.choices]
-        kept = kept_points(answers, self.seen[:0])
+        kept = kept_points(self._kept_here, self.seen[:0])
         # A newcomer meets what has stood the most comparisons; others are shown what has stood the fewest.
         return np.array(kept[::-1] if self.beginning else kept).reshape(-1, self.space.dim)
+
+    @property
+    def _kept_here(self) -> list[tuple[Array, tuple[int, ...]]]:
+        """The choices as points of the context of the next question; options that may not be offered in it are left out."""
+        found = []
+        for shown, kept in self.choices:
+            points = self.points(shown)
+            if self.steering.context and isinstance(self.space, Space):
+                points = taken_into(self.space, points, self.steering.context)
+                fits = self.space.feasible(points)
+                kept = tuple(int(fits[:at].sum()) for at in kept if fits[at])
+                points = points[fits]
+            found.append((points, kept))
+        return found
 
     def _proposal(
         self, posterior: Posterior, part: Searchable | None = None, learned: int | None = None, **changes: Any
@@ -420,17 +473,18 @@ class Situation:
         pending = [option for question in self.open_questions for option in question.options]
         if learned is not None:
             pending += [option for answer in self.answers[learned:] for shown, _ in answer for option in shown]
+        imagined = self._of_this_context(self.points(pending))
         with one_blas_thread():
             return propose(
                 posterior.shortlisted(DRAWS),
-                self.space if part is None else part,
+                self.here if part is None else part,
                 acquisitions,
                 **{
                     "size": settings.query_size,
                     "new_count": settings.new_per_query,
                     "companions": settings.companions,
-                    "pending": self.points(pending),
-                    "avoid": self.seen[:0] if settings.allow_repeats else self.seen,
+                    "pending": imagined,
+                    "avoid": self.seen[:0] if settings.allow_repeats else self.known_here,
                     "seed": self._seed,
                     "found_by": self.found_by([acquisition.name for acquisition in acquisitions]),
                     "least_difference": settings.least_difference,
@@ -442,7 +496,8 @@ class Situation:
     def found_by(self, names: Sequence[str]) -> dict[str, Array]:
         """The new options of all questions by the acquisition that found them."""
         new = [each for question in self.questions for each in question.new_options]
-        return {name: self.points([option for option, finder in new if finder == name]) for name in names}
+        points = {name: self.points([option for option, finder in new if finder == name]) for name in names}
+        return {name: self._taken_here(found) for name, found in points.items()}
 
     def _asked(self, proposal: Proposal, latent_dim: int | None) -> Question:
         order = np.random.default_rng(self._seed).permutation(len(proposal.points))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from choicebo import __version__, insight, plots
 from choicebo.errors import InvalidInputError
-from choicebo.formatting import counted, percent
+from choicebo.formatting import counted, percent, value_text
 from choicebo.presentation import charts
 from choicebo.presentation.colours import is_hue
 from choicebo.presentation.fields import Measured, as_table, describe
@@ -58,18 +58,25 @@ GENERATOR = "choicebo report"
 """By which a report is known as one of ours."""
 
 
-def report_page(study: Study, rater: str | None = None, progress: ProgressCallback | None = None) -> str:
+def report_page(
+    study: Study,
+    rater: str | None = None,
+    progress: ProgressCallback | None = None,
+    context: Mapping[str, Any] | None = None,
+) -> str:
     """Everything that was learned from the answers, of which there must be some.
 
     Args:
         study: The study.
         rater: Whose answers are learned from; None: everybody's.
         progress: Told of the fit, if the model is not stored.
+        context: In which the options are compared; None: that of the latest answer.
     """
     posterior = study.posterior(rater, progress=progress)
     assert posterior is not None
-    found, counts = study.result(rater), study.status(rater=rater, insight=False)
+    found, counts = study.result(rater, context=context), study.status(rater=rater, insight=False)
     of = f" · answers of {escape(rater)}" if rater else ""
+    of += "".join(f" · {escape(name)} {escape(value_text(value))}" for name, value in found.context.items())
     head = [
         f"<h1>{escape(study.name)}</h1>",
         f'<p class="lead">{escape(study.question)}{of}</p>',

@@ -36,6 +36,7 @@ BEFORE_THINKING = 0.4
 FOR_THE_LATEST = 0.25
 """The share of the patience for which somebody waits for the last answer to be learned, if there is a model that lacks it."""
 _MOST_THREADS = 64
+_MOST_CONTEXTS = 16
 _LAST_SECONDS = 5
 """For which those who wait are given time to hear that the server is being stopped."""
 
@@ -102,6 +103,7 @@ class Scheduler:
     def _ask(self, study: Study, rater: str) -> Question:
         """Ask however long it takes."""
         begun = datetime.now(UTC)
+        study.begin_context(rater)
         return self._counted(study.ask(rater), begun)
 
     def _counted(self, question: Question, begun: datetime) -> Question:
@@ -194,10 +196,18 @@ class Scheduler:
             load_numerics()
             found = build()
             with self._lock:
+                self._known.pop(name, None)
                 self._known[name] = now, found
+                self._drop_old(study.name)
             return found
 
         return self._start((*name, now), lambda: self._submit(self._threads, work)).future
+
+    def _drop_old(self, study: str) -> None:
+        """Forget what has been known for longest of single contexts: where one is a number there may be any many."""
+        of_contexts = [name for name in self._known if name[0] == study and len(name[1]) > 2]  # type: ignore[index]
+        for name in of_contexts[:-_MOST_CONTEXTS]:
+            del self._known[name]
 
     def last(self, study: Study, key: Hashable) -> Any:
         """What :meth:`begin` found last, be it for earlier answers; None if there is nothing."""
@@ -249,6 +259,7 @@ class Scheduler:
 
 def _share(study: Study, rater: str) -> str:
     """Who waits for the same model as a rater: nobody else; or, empty, everybody who has no wishes of their own."""
+    study.begin_context(rater)
     return rater if study.raters_mode == "separate" or study.wishes(rater) else ""
 
 

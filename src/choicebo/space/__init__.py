@@ -2,6 +2,7 @@
 
 from choicebo.space.catalogue import Catalogue
 from choicebo.space.constraints import Constraint
+from choicebo.space.context import Context
 from choicebo.space.discrete import Categorical, Ordinal
 from choicebo.space.numeric import Angle, Integer, Real
 from choicebo.space.objectives import KnownObjectives, Objective, known_of
@@ -16,6 +17,7 @@ __all__ = [
     "Categorical",
     "Column",
     "Constraint",
+    "Context",
     "Fixed",
     "Integer",
     "KnownObjectives",

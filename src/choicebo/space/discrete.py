@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -17,7 +17,7 @@ from choicebo.formatting import as_given
 from choicebo.space.parameters import Block, Floats, Parameter
 from choicebo.space.ranks import rank_to_unit, unit_to_rank
 from choicebo.space.searchable import Column
-from choicebo.space.values import Value, as_text, as_value, check_width, plain, read_value, suggestion
+from choicebo.space.values import Value, as_flag, as_text, as_value, check_width, plain, read_value, suggestion
 
 ONE_HOT = 1.0 / math.sqrt(2.0)
 """The value of a one-hot column that is on. Two categories are then at distance 1, as far apart as the two
@@ -55,7 +55,7 @@ class Discrete(Parameter):
 
     values: tuple[Value, ...]
 
-    def __init__(self, name: str, values: Iterable[Value]) -> None:
+    def __init__(self, name: str, values: Iterable[Value], *, context: bool = False) -> None:
         name = as_text(name, "The name of a parameter")
         if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
             raise SpaceError(f"The values of {name!r} are {as_given(values)}: give a list of values.")
@@ -73,9 +73,11 @@ class Discrete(Parameter):
             )
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "values", listed)
+        object.__setattr__(self, "context", as_flag(context, f"context of {name!r}"))
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name!r}, {list(self.values)!r})"
+        extra = ", context=True" if self.context else ""
+        return f"{type(self).__name__}({self.name!r}, {list(self.values)!r}{extra})"
 
     @cached_property
     def _rank(self) -> dict[Value, int]:
@@ -124,7 +126,8 @@ class Discrete(Parameter):
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-compatible description."""
-        return {"kind": self.kind, "name": self.name, "values": list(self.values)}
+        record = {"kind": self.kind, "name": self.name, "values": list(self.values)}
+        return record | ({"context": True} if self.context else {})
 
 
 @dataclass(frozen=True, repr=False, init=False)
@@ -134,6 +137,7 @@ class Ordinal(Discrete):
     Args:
         name: What it is called in options and constraints.
         values: Two or more values, in order.
+        context: Whether the situation gives the value, and nobody chooses it; see `Context`.
 
     Raises:
         SpaceError: There are too few values, one comes twice, or they are of several sorts.
@@ -145,10 +149,11 @@ class Ordinal(Discrete):
 
     name: str
     values: tuple[Value, ...]
+    context: bool = field(default=False, kw_only=True)
     kind: ClassVar[str] = "ordinal"
 
-    def __init__(self, name: str, values: Iterable[Value]) -> None:
-        super().__init__(name, values)
+    def __init__(self, name: str, values: Iterable[Value], *, context: bool = False) -> None:
+        super().__init__(name, values, context=context)
         if not self.numeric and not all(isinstance(value, str) for value in self.values):
             raise SpaceError(
                 f"The values of {self.name!r} mix texts, numbers or bools: give one sort, or use Categorical."
@@ -180,6 +185,7 @@ class Categorical(Discrete):
     Args:
         name: What it is called in options and constraints.
         values: Two or more values.
+        context: Whether the situation gives the value, and nobody chooses it; see `Context`.
 
     Raises:
         SpaceError: There are too few values, or one comes twice.
@@ -191,10 +197,11 @@ class Categorical(Discrete):
 
     name: str
     values: tuple[Value, ...]
+    context: bool = field(default=False, kw_only=True)
     kind: ClassVar[str] = "categorical"
 
-    def __init__(self, name: str, values: Iterable[Value]) -> None:
-        super().__init__(name, values)
+    def __init__(self, name: str, values: Iterable[Value], *, context: bool = False) -> None:
+        super().__init__(name, values, context=context)
         check_width(len(self.values), f"parameter {self.name!r}")
 
     @property

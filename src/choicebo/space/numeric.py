@@ -38,7 +38,9 @@ class Numeric(Parameter):
     unit: str
 
     def __repr__(self) -> str:
-        given = {key: value for key, value in self.to_dict().items() if key in ("unit", "log", "step", "circular")}
+        given = {
+            key: value for key, value in self.to_dict().items() if key in ("unit", "log", "step", "circular", "context")
+        }
         extra = "".join(f", {key}={value!r}" for key, value in given.items() if value)
         return f"{type(self).__name__}({self.name!r}, {self.low!r}, {self.high!r}{extra})"
 
@@ -54,7 +56,8 @@ class Numeric(Parameter):
     def to_dict(self) -> dict[str, Any]:
         """A JSON-compatible description."""
         record = {field: getattr(self, field) for field in ("kind", "name", "low", "high", "log", "unit")}
-        return record | ({"circular": True} if self.circular else {})
+        flags = {name: True for name in ("circular", "context") if getattr(self, name)}
+        return record | flags
 
     def share(self, value: Value) -> float:
         """Say where a value lies between ``low`` (0) and ``high`` (1), on the parameter's scale.
@@ -92,6 +95,7 @@ class Numeric(Parameter):
         name = as_text(self.name, "The name of a parameter")
         log = as_flag(self.log, f"log of {name!r}")
         circular = as_flag(self.circular, f"circular of {name!r}")
+        context = as_flag(self.context, f"context of {name!r}")
         unit = "" if isinstance(self.unit, str) and not self.unit else as_text(self.unit, f"The unit of {name!r}")
         if low == high:
             raise SpaceError(f"{name!r} has low = high = {low!r}: use Fixed({name!r}, {low!r}) if it does not vary.")
@@ -107,7 +111,15 @@ class Numeric(Parameter):
             raise SpaceError(
                 f"{name!r} is circular and goes from {low!r} to {high!r}: give a full turn that starts near 0."
             )
-        checked = {"name": name, "low": low, "high": high, "log": log, "unit": unit, "circular": circular}
+        checked = {
+            "name": name,
+            "low": low,
+            "high": high,
+            "log": log,
+            "unit": unit,
+            "circular": circular,
+            "context": context,
+        }
         for key, value in checked.items():
             object.__setattr__(self, key, value)
 
@@ -134,6 +146,7 @@ class Real(Numeric):
         unit: Shown beside values, as in "°C".
         step: The distance of the values that are offered; None: any number.
         circular: Whether the range goes round.
+        context: Whether the situation gives the value, and nobody chooses it; see `Context`.
 
     Raises:
         SpaceError: The range is empty, or the settings contradict each other.
@@ -151,6 +164,7 @@ class Real(Numeric):
     step: float | None = None
     """None or 0: any number is offered."""
     circular: bool = False
+    context: bool = field(default=False, kw_only=True)
     kind: ClassVar[str] = "real"
 
     def __post_init__(self) -> None:
@@ -287,6 +301,7 @@ class Angle(Real):
         high: Where it is complete: the same place.
         unit: Shown beside values.
         step: The distance of the values that are offered; None: any number.
+        context: As in `Real`.
 
     Raises:
         SpaceError: The range is empty, or starts far from 0.
@@ -324,6 +339,7 @@ class Integer(Numeric):
         log: Whether equal ratios are equal distances; ``low`` must be above 0.
         unit: Shown beside values, as in "minutes".
         circular: Whether the range goes round.
+        context: As in `Real`.
 
     Raises:
         SpaceError: The range is empty, or the settings contradict each other.
@@ -339,6 +355,7 @@ class Integer(Numeric):
     log: bool = False
     unit: str = ""
     circular: bool = False
+    context: bool = field(default=False, kw_only=True)
     kind: ClassVar[str] = "integer"
 
     def __post_init__(self) -> None:

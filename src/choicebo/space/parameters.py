@@ -34,6 +34,8 @@ class Parameter(ABC):
     kind: ClassVar[str]
     circular: bool = False
     """Whether the range goes round: its two ends are the same place."""
+    context: bool = False
+    """Whether the situation gives the value, and nobody chooses it: all options of one question have the same."""
 
     @property
     @abstractmethod
@@ -268,6 +270,11 @@ def split(
     if not free:
         raise SpaceError(
             "A space needs at least one parameter that varies: give a Real, Integer, Ordinal or Categorical."
+        )
+    if all(parameter.context for parameter in free):
+        contexts = ", ".join(repr(parameter.name) for parameter in free)
+        raise SpaceError(
+            f"Nothing is left to choose beside the context {contexts}: give a parameter that is no context."
         )
     return free, tuple(held)
 

@@ -15,6 +15,7 @@ from choicebo.formatting import as_given, value_text
 from choicebo.notebook_html import table
 from choicebo.space import sampling
 from choicebo.space.constraints import Constraint, nothing_feasible, symbols_of
+from choicebo.space.context import Given, checked_context, contexts_of
 from choicebo.space.objectives import KnownObjectives, Objective, as_objectives, check_values, spans
 from choicebo.space.parameters import Fixed, Parameter, size, split
 from choicebo.space.points import as_cube
@@ -47,7 +48,8 @@ class Space:
     column and appears in every option.
 
     Args:
-        parameters: What varies: `Real`, `Integer`, `Angle`, `Ordinal`, `Categorical`, and `Fixed`.
+        parameters: What varies: `Real`, `Integer`, `Angle`, `Ordinal`, `Categorical`, and `Fixed`; `Context` for what nobody
+            chooses.
         constraints: Rules that every option satisfies, as texts such as ``"temperature + 2*minutes <= 280"``.
         fixed: Values to hold, by name.
         objectives: What is known to matter, as texts such as ``"minimise price = 2*flour + 0.3*minutes"``, or
@@ -118,6 +120,39 @@ class Space:
     def names(self) -> tuple[str, ...]:
         """The keys of every option: the parameters in order, then the fixed ones."""
         return tuple(p.name for p in self.parameters) + tuple(held.name for held in self.fixed)
+
+    @property
+    def contexts(self) -> tuple[Parameter, ...]:
+        """The parameters that the situation gives and nobody chooses."""
+        return contexts_of(self)
+
+    def within(self, context: Mapping[str, object]) -> Space:
+        """Return the options of one context, as a space with the same cube columns.
+
+        Args:
+            context: A value for each context, by name.
+
+        Returns:
+            A space in which each context has this value only.
+
+        Raises:
+            InvalidInputError: A context is missing or unknown.
+            SpaceError: A value is not accepted, or no option satisfies all constraints with it.
+
+        Examples:
+            >>> space = cb.Space([cb.Integer("ice", 0, 3), cb.Context("season", ["summer", "winter"])])
+            >>> space.size, space.within({"season": "winter"}).size
+            (8, 4)
+        """
+        given = checked_context(self, context)
+        if not given:
+            return self
+        parameters = [Given(p.name, p, given[p.name]) if p.context else p for p in self.parameters]
+        try:
+            return Space([*parameters, *self.fixed], self.constraints, objectives=self.objectives)
+        except SpaceError as error:
+            said = " and ".join(f"{name} {value_text(value)}" for name, value in given.items())
+            raise SpaceError(f"In the context {said}: {error}") from None
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:

@@ -13,9 +13,12 @@ from concurrent.futures import Executor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import sqlalchemy as sa
+
 from choicebo.errors import StudyError
 from choicebo.history import Event, Question, State, Steering, rules
 from choicebo.history.events import option_key
+from choicebo.space.context import context_of, contexts_of, first_context
 from choicebo.study import wishes as stored_wishes
 from choicebo.study.definition import StudyDefinition
 from choicebo.study.event_store import EventStore, now
@@ -123,7 +126,20 @@ class Asking:
     def wishes(self, rater: str) -> Steering:
         """What a rater wishes for their next question."""
         with self._events.storage.read() as connection:
-            return stored_wishes.of_rater(connection, self._events.study_id, rater)
+            return self._wishes_in(connection, rater)
+
+    def _wishes_in(self, connection: sa.Connection, rater: str) -> Steering:
+        """The same; a rater for whom no context was said yet is in the first one."""
+        found = stored_wishes.of_rater(connection, self._events.study_id, rater)
+        return found if found.context else replace(found, context=first_context(self._what.space))
+
+    def waiting(self, state: State, rater: str, wishes: Steering | None = None) -> list[Question]:
+        """The open questions of a rater, earliest first; those of another context wait until that is the rater's again."""
+        found = state.open_questions(rater)
+        if not found or not contexts_of(self._what.space):
+            return found
+        here = (self.wishes(rater) if wishes is None else wishes).context
+        return [question for question in found if context_of(self._what.space, question.options[0]) == here]
 
     def ask(
         self,
@@ -142,7 +158,7 @@ class Asking:
         share = self.share(name)
         with self._events.reading() as state:
             self._events.check_may_answer(name)
-            waiting = state.open_questions(name)
+            waiting = self.waiting(state, name)
             if waiting and not another:
                 return waiting[0]
             needs_model = self.needs_model(state, name)
@@ -173,7 +189,7 @@ class Asking:
         collided = False
         while True:
             with self._events.reading() as state:
-                waiting = state.open_questions(name)
+                waiting = self.waiting(state, name)
                 if waiting and not another:
                     return waiting[0], None
                 wishes = self.wishes(name)
@@ -184,15 +200,15 @@ class Asking:
                 question, known_until = self.computations.question(situation, progress), before
                 self._keep_model(self.computations.at_hand(situation), situation, share, state, before)
             with self._events.writing() as writer:
-                waiting = writer.state.open_questions(name)
+                latest = self._wishes_in(writer.connection, name)
+                if latest != wishes:
+                    continue
+                waiting = self.waiting(writer.state, name, wishes)
                 if waiting and not another:
                     return waiting[0], None
                 # Answers that came in meanwhile make a question a little out of date, and its event says so. A question does
                 # more: asking the one that was computed beside it could be asking the same twice.
                 since = _since(writer.state, before, share)
-                latest = stored_wishes.of_rater(writer.connection, self._events.study_id, name)
-                if latest != wishes:
-                    continue
                 if writer.state is not state or not is_still_new(question, since):
                     situation = self.situation_of(writer.state, name, wishes)
                     if not collided or (situation.needs_model and not stand_in):
@@ -280,7 +296,7 @@ class Asking:
         name = self._events.rater(rater)
         share = self.share(name)
         with self._events.reading() as state:
-            if state.open_questions(name):
+            if self.waiting(state, name):
                 return
             situation, position = self.situation_of(state, name, self.wishes(name)), state.position
         if situation.needs_model:

@@ -28,6 +28,7 @@ from choicebo.choices.marks import QUESTIONS
 from choicebo.errors import ChoiceboError, InvalidInputError, SpaceError, StorageError, StudyError
 from choicebo.formatting import as_given
 from choicebo.space import Catalogue, Option, Space, from_dict
+from choicebo.space.context import first_context
 from choicebo.space.table import UNSTORABLE
 from choicebo.space.values import as_text, suggestion
 from choicebo.study import checksum
@@ -262,7 +263,9 @@ class StudyDefinition(BaseModel):
         space = info.data.get("space")
         if baseline is None or space is None:
             return None
-        option = space.validate(baseline)
+        # It is compared in the context of each question; that may be left out of it.
+        given = {**first_context(space), **baseline} if isinstance(baseline, Mapping) else baseline
+        option = space.validate(given)
         broken = space.violated(option) if isinstance(space, Space) else ()
         if broken:
             raise SpaceError(f"The baseline breaks the constraint {broken[0]!r}: change one of the two.")

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from choicebo.formatting import counted, explained_by, known_names
 from choicebo.history.events import option_key
 from choicebo.history.measuring import Values
 from choicebo.space import Option
+from choicebo.space.context import checked_context, context_of
 from choicebo.study.measured import measured_of
 from choicebo.study.objective_names import names_of
 from choicebo.study.option_counts import count_options
@@ -77,6 +78,8 @@ class StudyResult:
     """The most promising option not shown yet."""
     waiting: int = 0
     """Answers that came since, or changed, and are being learned."""
+    context: Mapping[str, Any] = field(default_factory=dict)
+    """The context in which the options are compared; empty where a space has none."""
     posterior: Posterior | None = None
     numbered: Numbering | None = None
     agreement: PeopleInsight | None = None
@@ -119,39 +122,48 @@ class StudyResult:
         return f"{learned}; {self.waiting} newer {'is' if self.waiting == 1 else 'are'} being learned"
 
 
-def build_result(study: Study, rater: str | None = None) -> StudyResult:
-    """The result from the model of everybody's answers, or of one rater's; it is fitted only if it is not known."""
+def build_result(study: Study, rater: str | None = None, context: Mapping[str, Any] | None = None) -> StudyResult:
+    """The result from the model of everybody's answers, or of one rater's; it is fitted only if it is not known.
+
+    The options are compared in the ``context``, or in that of the latest answer.
+    """
+    given = context_for(study, rater, context)
     fitted = study.optimizer(rater, fit=True)
     posterior = fitted.known_posterior
     if posterior is None:
-        return StudyResult(0)
+        return StudyResult(0, context=given)
     from choicebo.insight.drivers import drivers
 
     history = fitted.latent_dim_history
-    found, unseen = _from_model(study, rater, posterior), fitted.best_unseen()
+    found, unseen = _from_model(study, rater, posterior, given), fitted.best_unseen(context=given)
     return dataclasses.replace(
         found,
         answers=fitted.n_answers,
         dimension=str(history[-1]["reason"]) if history else "",
-        objectives=tuple(drivers(posterior, study.space)),
-        advice=advise(study, posterior, study.questions(rater=rater), rater),
+        objectives=tuple(drivers(posterior, study.space, context=given)),
+        advice=advise(study, posterior, study.questions(rater=rater), rater, given),
         unseen=unseen,
         measured=found.measured | ({} if unseen is None else measured_of(study, [unseen.option], posterior)),
     )
 
 
-def earlier_result(study: Study, rater: str | None = None) -> StudyResult | None:
+def earlier_result(
+    study: Study, rater: str | None = None, context: Mapping[str, Any] | None = None
+) -> StudyResult | None:
     """The options from the latest model of the first answers, without a fit; None if there is none."""
     posterior = study.earlier_posterior(rater)
     if posterior is None:
         return None
-    found = _from_model(study, rater, posterior)
+    found = _from_model(study, rater, posterior, context_for(study, rater, context))
     return dataclasses.replace(found, waiting=max(study.count_answers(rater) - found.answers, 1))
 
 
-def counted_result(study: Study, rater: str | None = None) -> StudyResult:
+def counted_result(study: Study, rater: str | None = None, context: Mapping[str, Any] | None = None) -> StudyResult:
     """The options by how often they were kept: no model, at once."""
-    found = [each for each in count_options(study, rater) if each.shown]
+    given = context_for(study, rater, context)
+    found = [
+        each for each in count_options(study, rater) if each.shown and context_of(study.space, each.option) == given
+    ]
     found.sort(key=lambda each: (-(each.kept + 0.5) / (each.shown + 1), -each.kept))
     best = any(each.unbeaten for each in found)
     points = [
@@ -168,9 +180,13 @@ def counted_result(study: Study, rater: str | None = None) -> StudyResult:
         for at, each in enumerate(found)
     ]
     points.sort(key=lambda point: not point.optimal)
-    return StudyResult(
-        study.count_answers(rater), points=tuple(points), measured=measured_of(study, [each.option for each in points])
-    )
+    measured = measured_of(study, [each.option for each in points])
+    return StudyResult(study.count_answers(rater), points=tuple(points), context=given, measured=measured)
+
+
+def context_for(study: Study, rater: str | None, context: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The context of a result: the one that is asked for, or that of the latest answer."""
+    return study.latest_context(rater) if context is None else checked_context(study.space, context)
 
 
 def outdated(study: Study, known: StudyResult, rater: str | None = None) -> StudyResult:
@@ -191,15 +207,18 @@ def named(study: Study, objectives: Sequence[Objective], numbered: Numbering) ->
     return tuple(dataclasses.replace(each, name=name) for each, name in zip(objectives, names, strict=True))
 
 
-def _from_model(study: Study, rater: str | None, posterior: Posterior) -> StudyResult:
+def _from_model(study: Study, rater: str | None, posterior: Posterior, context: Mapping[str, Any]) -> StudyResult:
     from choicebo.insight import known_objectives, numbering
+    from choicebo.optimizer.in_context import posterior_in
 
     numbered = numbering(posterior, study.space)
-    points = _points(study, rater, posterior, numbered)
+    here = posterior_in(posterior, study.space, context)
+    points = () if here is None else _points(study, rater, here, numbered)
     return StudyResult(
         answers=_answers_in(study, rater, posterior.data.n_choices),
         latent_dim=posterior.latent_dim,
         points=points,
+        context=context,
         diagnostics=posterior.diagnostics.problems,
         trust=posterior.diagnostics.sentence,
         posterior=posterior,

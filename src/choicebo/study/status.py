@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,8 @@ from choicebo.formatting import explained_by, known_names
 from choicebo.frames import to_frame
 from choicebo.history import Answer, Question
 from choicebo.history.measuring import Values
-from choicebo.space import Option
+from choicebo.space import Option, Space
+from choicebo.space.context import checked_context, context_of
 from choicebo.study.measured import measured_of, told
 from choicebo.study.records import Rater
 
@@ -78,6 +80,8 @@ class Status:
     """What is poor about the fit, in sentences."""
     trust: str = ""
     """The same in a sentence for everybody, with what to do about it; empty if nothing is poor."""
+    context: Mapping[str, Any] = field(default_factory=dict)
+    """The context in which options are compared; empty where a space has none."""
     pareto_set: tuple[ParetoOption, ...] = ()
     advice: StopAdvice | None = None
     """Whether to go on, and why."""
@@ -121,8 +125,11 @@ class Status:
         return to_frame(columns, library)
 
 
-def describe(study: Study, rater: str | None, fitted: ChoiceOptimizer | None) -> Status:
+def describe(
+    study: Study, rater: str | None, fitted: ChoiceOptimizer | None, context: Mapping[str, Any] | None = None
+) -> Status:
     """The status of a study, with what its model says if one is given."""
+    given = study.latest_context(rater) if context is None else checked_context(study.space, context)
     past, questions = study.history(rater), study.questions(rater=rater)
     shown = {str(option) for options in _shown(past, questions) for option in options}
     plain = Status(
@@ -136,6 +143,7 @@ def describe(study: Study, rater: str | None, fitted: ChoiceOptimizer | None) ->
         options_shown=len(shown),
         prepared=study.is_ready(rater),
         measurements=len(study.measurements()),
+        context=given,
     )
 
     posterior = None if fitted is None else fitted.known_posterior
@@ -143,31 +151,43 @@ def describe(study: Study, rater: str | None, fitted: ChoiceOptimizer | None) ->
         return plain
     from choicebo.insight import known_objectives
 
-    known, best = known_objectives(posterior, study.space), fitted.pareto_set()
-    people = study.agreement() if rater is None else None
+    known, best = known_objectives(posterior, study.space), fitted.pareto_set(context=given)
+    people = study.agreement(context=given) if rater is None else None
     return dataclasses.replace(
         plain,
         latent_dim=posterior.latent_dim,
         latent_dim_history=fitted.latent_dim_history,
-        objectives=tuple(each.sentence for each in _objectives(study, posterior)),
+        objectives=tuple(each.sentence for each in _objectives(study, posterior, given)),
         known=tuple(each.sentence for each in known),
         explanation=explained_by(posterior.latent_dim, *known_names(known)),
         diagnostics=posterior.diagnostics.problems,
         trust=posterior.diagnostics.sentence,
         pareto_set=tuple(best),
         measured=measured_of(study, [each.option for each in best], posterior),
-        advice=advise(study, posterior, questions, rater),
+        advice=advise(study, posterior, questions, rater, given),
         surprising=_surprising(posterior, [act for act in past if act.counts]),
         agreement=() if people is None else people.sentences,
     )
 
 
-def advise(study: Study, posterior: Posterior, questions: tuple[Question, ...], rater: str | None = None) -> StopAdvice:
-    """Whether to go on, going by the model, those of the answers before, and the earliest open one of the questions."""
+def advise(
+    study: Study,
+    posterior: Posterior,
+    questions: tuple[Question, ...],
+    rater: str | None = None,
+    context: Mapping[str, Any] | None = None,
+) -> StopAdvice | None:
+    """Whether to go on, going by the model, those of the answers before, and the earliest open one of the questions.
+
+    Of a space with contexts, in one of them; None if nothing that is known may be offered in it.
+    """
     from choicebo.insight import stop_advice
     from choicebo.insight.stopping import LOOKS, MIN_ANSWERS
+    from choicebo.optimizer.in_context import is_asked_in, posterior_in
 
-    space = study.space
+    given = {} if context is None else context
+    space = study.space.within(given) if isinstance(study.space, Space) and given else study.space
+    questions = tuple(each for each in questions if context_of(study.space, each.options[0]) == given)
     candidates = space.sobol(int(min(_CANDIDATES, space.size)), seed=0)
     asked = next((space.encode(question.options) for question in questions if question.is_open), None)
     # Too few answers are advised to go on in any case.
@@ -175,14 +195,20 @@ def advise(study: Study, posterior: Posterior, questions: tuple[Question, ...], 
     before = study.earlier_posteriors(rater, count=LOOKS - 1) if answers >= MIN_ANSWERS else ()
     # Where tastes are related, the last answers may all have been somebody else's.
     before = tuple(each for each in before if each.data.n_choices < posterior.data.n_choices)
-    return stop_advice(posterior, candidates, question=asked, before=before, answers=answers)
+    # What was asked in another context says little about this one.
+    before = tuple(each for each in before if is_asked_in(posterior, each.data.n_choices, study.space, given))
+    here = posterior_in(posterior, study.space, given)
+    if here is None:
+        return None
+    seen = [found for each in before if (found := posterior_in(each, study.space, given)) is not None]
+    return stop_advice(here, candidates, question=asked, before=seen, answers=answers)
 
 
-def _objectives(study: Study, posterior: Posterior) -> tuple[Objective, ...]:
+def _objectives(study: Study, posterior: Posterior, context: Mapping[str, Any]) -> tuple[Objective, ...]:
     from choicebo.insight import drivers, numbering
     from choicebo.study.result import named
 
-    return named(study, drivers(posterior, study.space), numbering(posterior, study.space))
+    return named(study, drivers(posterior, study.space, context=context), numbering(posterior, study.space))
 
 
 def _surprising(posterior: Posterior, answers: list[Answer]) -> tuple[Surprise, ...]:

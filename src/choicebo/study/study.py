@@ -18,6 +18,7 @@ from choicebo.formatting import as_given
 from choicebo.history import OWNER, Answer, Event, Measurements, Question, State, Steering, measuring, rules, steering
 from choicebo.history.events import Measured
 from choicebo.space import Catalogue, Option, Space, known_of
+from choicebo.space.context import checked_context, context_of, contexts_of, first_context, require_given
 from choicebo.space.values import as_count, as_flag
 from choicebo.study import definition, event_store, objective_names, raters, schema, study_json, transfer, wishes
 from choicebo.study.asking import Asking
@@ -343,7 +344,7 @@ class Study:
             event_store.append(connection, study_id, events, Chain())
             asked = {event.rater: event.question for event in events if event.question is not None}
             for person, question in asked.items():
-                if question.wishes.locked:
+                if question.wishes.later:
                     wishes.store(connection, study_id, person, question.wishes.later)
         return cls(storage, study_id, what, executor=executor, owns=owns)
 
@@ -561,6 +562,7 @@ class Study:
         *,
         another: bool = False,
         stand_in: bool = False,
+        context: Mapping[str, Any] | None = None,
         locked: Mapping[str, Any] | None = None,
         like: Any = None,
         include: Sequence[Any] | None = None,
@@ -576,6 +578,8 @@ class Study:
             stand_in: Whether to ask at once, without waiting for the model of all answers. If its question is not there,
                 another one is asked: one that it computed for a moment ago, one by a model that lacks the last few answers
                 and says so, or one that needs no model.
+            context: Where the space has a `Context`: its value, as in ``{"season": "winter"}``; open questions of other contexts
+                stay open. None: that of the rater's question before.
             locked: As in `steer`. An open question stays as it is; wishes are for the one after it.
             like: As in `steer`.
             include: As in `steer`.
@@ -589,6 +593,7 @@ class Study:
         Raises:
             UnknownRaterError: Nobody of that name answers this study.
             StudyArchivedError: The study is archived.
+            InvalidInputError: A wish cannot be met, or a context is missing.
             FitInterruptedError: ``progress`` returned ``False``.
 
         Examples:
@@ -599,8 +604,10 @@ class Study:
             True
         """
         another, stand_in = as_flag(another, "another"), as_flag(stand_in, "stand_in")
-        if not (locked is None and like is None and include is None):
-            self.steer(rater, locked=locked, like=like, include=include)
+        if not (context is None and locked is None and like is None and include is None):
+            self.steer(rater, context=context, locked=locked, like=like, include=include)
+        elif contexts_of(self.space):
+            require_given(self.space, self.context(rater))
         return self._asking.ask(
             rater, another=another, stand_in=stand_in, within=within, patience=patience, progress=progress
         )
@@ -609,6 +616,7 @@ class Study:
         self,
         rater: str | None = None,
         *,
+        context: Mapping[str, Any] | None = None,
         locked: Mapping[str, Any] | None = None,
         like: Any = None,
         include: Sequence[Any] | None = None,
@@ -618,10 +626,11 @@ class Study:
 
         Args:
             rater: Who wishes; None: the owner.
+            context: A value for each `Context` of the space, until another is given.
             locked: Values that new options are to have, by name, until they are taken off; ``{}`` takes all locks off.
             like: An option of which more are wanted: the new options of the next question resemble it.
             include: Options that the next question is to have as they are, such as one of the person's own.
-            clear: Whether to forget earlier wishes.
+            clear: Whether to forget earlier wishes; the context stays.
 
         Returns:
             All that they wish for now.
@@ -640,17 +649,84 @@ class Study:
         name = self._events.rater(rater)
         with self._events.writing() as writer:
             self._events.check_may_answer(name)
-            before = Steering() if as_flag(clear, "clear") else wishes.of_rater(writer.connection, self._id, name)
+            before = wishes.of_rater(writer.connection, self._id, name)
+            before = Steering(context=before.context) if as_flag(clear, "clear") else before
             found = steering.checked(
                 self.space,
                 self.settings["query_size"],
                 before.locked if locked is None else locked,
                 before.like if like is None else like,
                 before.include if include is None else include,
+                before.context if context is None else checked_context(self.space, context),
             )
-            wished_part(self.space, found)  # refuses what leaves nothing to ask about
+            require_given(self.space, found.context)
+            offered = self.space.within(found.context) if isinstance(self.space, Space) else self.space
+            wished_part(offered, found)  # refuses what leaves nothing to ask about
             wishes.store(writer.connection, self._id, name, found)
             return found
+
+    def context(self, rater: str | None = None) -> dict[str, Any]:
+        """Return the context that the rater's questions are asked in.
+
+        Args:
+            rater: Who; None: the owner.
+
+        Returns:
+            A value for each `Context` of the space, by name; empty until one is said.
+
+        Raises:
+            UnknownRaterError: Nobody of that name answers this study.
+
+        Examples:
+            >>> study.context()
+            {}
+        """
+        name = self._events.rater(rater)
+        with self._storage.read() as connection:
+            return dict(wishes.of_rater(connection, self._id, name).context)
+
+    def begin_context(self, rater: str | None = None) -> dict[str, Any]:
+        """Let a rater begin in the first context, where they see it and can change it; one that was said stays.
+
+        Args:
+            rater: Who; None: the owner.
+
+        Returns:
+            Their context: the first value of each list and the middle of each range, or what was said; empty if the space has no
+            context.
+
+        Raises:
+            UnknownRaterError: Nobody of that name answers this study.
+            StudyArchivedError: The study is archived.
+
+        Examples:
+            >>> study.begin_context()
+            {}
+        """
+        if not contexts_of(self.space):
+            return {}
+        return self.context(rater) or dict(self.steer(rater, context=first_context(self.space)).context)
+
+    def latest_context(self, rater: str | None = None) -> dict[str, Any]:
+        """Return the context of the latest answer, which results are shown for unless another is asked for.
+
+        Args:
+            rater: Whose answer; None: anybody's.
+
+        Returns:
+            A value for each `Context` of the space, the first one before there is an answer; empty if the space has none.
+
+        Raises:
+            UnknownRaterError: Nobody of that name answers this study.
+
+        Examples:
+            >>> study.latest_context()
+            {}
+        """
+        if not contexts_of(self.space):
+            return {}
+        latest = self.latest(rater)
+        return context_of(self.space, latest[0].options[0]) if latest else first_context(self.space)
 
     def wishes(self, rater: str | None = None) -> Steering:
         """Return what the rater's next question is to be like.
@@ -738,7 +814,7 @@ class Study:
         name = self._events.rater(rater)
         with self._events.reading() as state:
             latest = [state.answer(act) for act in state.latest_acts(name)]
-            waiting = state.open_questions(name) if self._events.may_answer(name) else []
+            waiting = self._asking.waiting(state, name) if self._events.may_answer(name) else []
             return Standing(waiting[0] if waiting else None, state.n_answers(name), latest[0] if latest else None)
 
     def is_ready(self, rater: str | None = None) -> bool:
@@ -760,7 +836,7 @@ class Study:
         """
         name = self._events.rater(rater)
         with self._events.reading() as state:
-            if state.open_questions(name):
+            if self._asking.waiting(state, name):
                 return True
             situation = self._asking.situation_of(state, name, self._asking.wishes(name))
         return self._asking.computations.has_question(situation)
@@ -803,7 +879,7 @@ class Study:
         """
         name = self._events.rater(rater)
         with self._events.reading() as state:
-            if state.open_questions(name) or not self._asking.needs_model(state, name):
+            if self._asking.waiting(state, name) or not self._asking.needs_model(state, name):
                 return False
             situation = self._asking.situation_of(state, name, self._asking.wishes(name))
         return not self._asking.computations.has_question(situation)
@@ -1071,18 +1147,25 @@ class Study:
 
     def _import(self, read: ReadChoices, rater: str | None, progress: Progress | None) -> int:
         """Store choices that were read from somewhere: all in one transaction, or none."""
-        choices, total = transfer.added(transfer.checked(read)), len(read.choices)
+        choices, total = transfer.added(transfer.checked(read, self.space)), len(read.choices)
         raters = self._raters_of(read) if rater is None and read.raters else repeat(self._events.rater(rater))
         with self._events.writing() as writer:
             likelihood = self.settings.get("likelihood", "choice")
             events = rules.additions(writer.state, choices, raters, now(), likelihood)
             return writer.extend(events, lambda count: progress and progress("storing", count / total))
 
-    def widget(self, rater: str | None = None, *, patience: float | None = None) -> ChoiceWidget:
+    def widget(
+        self,
+        rater: str | None = None,
+        *,
+        context: Mapping[str, Any] | None = None,
+        patience: float | None = None,
+    ) -> ChoiceWidget:
         """The rater's questions in a cell of a notebook, one after the other, with the pictures of the study.
 
         Args:
             rater: Who answers; None: the owner.
+            context: In which it asks, as in `ask`. None: the latest one, or the first.
             patience: Seconds to wait for the model; then a question is asked that needs none.
 
         Returns:
@@ -1097,7 +1180,7 @@ class Study:
         """
         from choicebo.interop.notebook import ChoiceWidget, StudyLoop
 
-        return ChoiceWidget(StudyLoop(self, rater, patience))
+        return ChoiceWidget(StudyLoop(self, rater, patience, context))
 
     def _raters_of(self, read: ReadChoices) -> tuple[str, ...]:
         """Who made each of the choices; those whom nobody knows are named together."""
@@ -1316,6 +1399,7 @@ class Study:
             posterior = computations.posterior(situation, progress)
         else:
             posterior = computations.known(situation)
+        situation = replace(situation, steering=Steering(context=self.latest_context(rater)))
         return ChoiceOptimizer.of(situation, None if posterior is None else situation.of_person(posterior))
 
     @property
@@ -1390,13 +1474,20 @@ class Study:
         return situation.data is None or self._asking.computations.is_known(situation)
 
     def pareto_set(
-        self, threshold: float = 0.5, rater: str | None = None, *, progress: ProgressCallback | None = None
+        self,
+        threshold: float = 0.5,
+        rater: str | None = None,
+        *,
+        context: Mapping[str, Any] | None = None,
+        progress: ProgressCallback | None = None,
     ) -> ParetoOptions:
         """List the options seen so far that are probably beaten by no other.
 
         Args:
             threshold: The least probability; where no option reaches it, the most probable one is listed.
             rater: Whose answers the model learns from; None: everybody's.
+            context: Where the space has a `Context`: its value. Options seen in any context are compared as they are in this
+                one. None: that of the latest answer.
             progress: Called as ``progress(stage, fraction)``; returning ``False`` interrupts.
 
         Returns:
@@ -1404,12 +1495,13 @@ class Study:
 
         Raises:
             UnknownRaterError: Nobody of that name answers this study.
+            InvalidInputError: A context is missing or unknown.
 
         Examples:
             >>> sorted(study.pareto_set()[0].option)
             ['minutes', 'temperature']
         """
-        return self.optimizer(rater, fit=True, progress=progress).pareto_set(threshold)
+        return self.optimizer(rater, fit=True, progress=progress).pareto_set(threshold, context=context)
 
     def predict(
         self, options: Sequence[Any], rater: str | None = None, *, progress: ProgressCallback | None = None
@@ -1435,11 +1527,18 @@ class Study:
         """
         return tuple(self.optimizer(rater, fit=True, progress=progress).predict(options))
 
-    def best_unseen(self, rater: str | None = None, *, progress: ProgressCallback | None = None) -> ParetoOption | None:
+    def best_unseen(
+        self,
+        rater: str | None = None,
+        *,
+        context: Mapping[str, Any] | None = None,
+        progress: ProgressCallback | None = None,
+    ) -> ParetoOption | None:
         """Find the option not shown yet that is most probably beaten by none of those seen.
 
         Args:
             rater: Whose answers the model learns from; None: everybody's.
+            context: As in `pareto_set`.
             progress: Called as ``progress(stage, fraction)``; returning ``False`` interrupts.
 
         Returns:
@@ -1452,7 +1551,7 @@ class Study:
             >>> sorted(study.best_unseen().option)
             ['minutes', 'temperature']
         """
-        return self.optimizer(rater, fit=True, progress=progress).best_unseen()
+        return self.optimizer(rater, fit=True, progress=progress).best_unseen(context=context)
 
     def earlier_posterior(self, rater: str | None = None) -> Posterior | None:
         """Return the latest known model of the first answers, while that of all of them is not known. Never computes.
@@ -1474,11 +1573,12 @@ class Study:
         found = None if situation.data is None else self._asking.computations.known_earlier(situation)
         return None if found is None else situation.of_person(found)
 
-    def result(self, rater: str | None = None) -> StudyResult:
+    def result(self, rater: str | None = None, *, context: Mapping[str, Any] | None = None) -> StudyResult:
         """Return everything that is known: the best options, what drives each hidden objective, whether to go on.
 
         Args:
             rater: Whose answers the model learns from; None: everybody's.
+            context: As in `pareto_set`.
 
         Returns:
             The result, as the page and the report show it.
@@ -1492,17 +1592,21 @@ class Study:
         """
         from choicebo.study.result import build_result, with_names
 
-        found = with_names(self, build_result(self, rater))
-        return found if rater is not None else replace(found, agreement=self.agreement())
+        found = with_names(self, build_result(self, rater, context))
+        return found if rater is not None else replace(found, agreement=self.agreement(context=context))
 
-    def agreement(self, *, progress: ProgressCallback | None = None) -> PeopleInsight | None:
+    def agreement(
+        self, *, context: Mapping[str, Any] | None = None, progress: ProgressCallback | None = None
+    ) -> PeopleInsight | None:
         """What suits all raters, what each of them, and where they differ.
 
         Args:
+            context: As in `pareto_set`.
             progress: Called as ``progress(stage, fraction)`` while the model is fitted; returning ``False`` interrupts.
 
         Returns:
-            None if tastes are not modelled as related, or while fewer than two people have answered.
+            None if tastes are not modelled as related, while fewer than two people have answered, or if no option seen so far may
+            be offered in the context.
 
         Examples:
             >>> study.agreement() is None
@@ -1514,8 +1618,12 @@ class Study:
         if posterior is None or posterior.people is None:
             return None
         from choicebo.insight import agreement
+        from choicebo.optimizer.in_context import options_in
 
-        return agreement(posterior, self.space)
+        given = self.latest_context() if context is None else checked_context(self.space, context)
+        if not len(options_in(self.space, posterior.options, given)):
+            return None
+        return agreement(posterior, self.space, context=given)
 
     @property
     def objective_names(self) -> tuple[ObjectiveName, ...]:
@@ -1556,13 +1664,19 @@ class Study:
         )
 
     def status(
-        self, *, rater: str | None = None, insight: bool = True, progress: ProgressCallback | None = None
+        self,
+        *,
+        rater: str | None = None,
+        insight: bool = True,
+        context: Mapping[str, Any] | None = None,
+        progress: ProgressCallback | None = None,
     ) -> Status:
         """Say where the study stands.
 
         Args:
             rater: Whose answers the model learns from; None: everybody's.
             insight: Whether to fit the model and say what it knows; without it nothing is computed.
+            context: As in `pareto_set`.
             progress: Called as ``progress(stage, fraction)``; returning ``False`` interrupts.
 
         Returns:
@@ -1575,9 +1689,8 @@ class Study:
             >>> study.status(insight=False).answers
             2
         """
-        return describe(
-            self, rater, self.optimizer(rater, fit=True, progress=progress) if as_flag(insight, "insight") else None
-        )
+        fitted = self.optimizer(rater, fit=True, progress=progress) if as_flag(insight, "insight") else None
+        return describe(self, rater, fitted, context)
 
     def drop_cache(self) -> None:
         """Throw away fitted models; they are computed again when needed.
@@ -1773,6 +1886,7 @@ class Study:
         path: str | Path | None = None,
         *,
         rater: str | None = None,
+        context: Mapping[str, Any] | None = None,
     ) -> str:
         """Write a table as CSV.
 
@@ -1782,6 +1896,7 @@ class Study:
                 options for all and each.
             path: A file to write as well.
             rater: Whose answers the model learns from; None: everybody's.
+            context: Of all but ``options`` and ``answers``, as in `pareto_set`.
 
         Returns:
             The text.
@@ -1794,7 +1909,7 @@ class Study:
             >>> study.export_csv("answers").splitlines()[0].split(",")[:2]
             ['id', 'question']
         """
-        return transfer.written(transfer.csv_table(self, table, rater), path)
+        return transfer.written(transfer.csv_table(self, table, rater, context), path)
 
     def import_pairs(
         self,

@@ -26,7 +26,8 @@
     [fixed]
     oven = "gas"
 
-A real or an angle without a step gets one of about a hundredth of its range; ``step = 0`` offers any value.
+A real or an angle without a step gets one of about a hundredth of its range; ``step = 0`` offers any value. A parameter with
+``context = true`` is given by the situation and not chosen.
 """
 
 from __future__ import annotations
@@ -225,7 +226,8 @@ def _parameter_table(parameter: Parameter) -> dict[str, Any]:
     table = {name: value for name, value in parameter.to_dict().items() if value is not False and value != ""}
     if isinstance(parameter, Real):
         table["step"] = 0 if parameter.step is None else parameter.step
-        if dataclasses.replace(parameter, step=None).stepped() == parameter:
+        plain = dataclasses.replace(parameter, step=None)
+        if (plain if parameter.context else plain.stepped()) == parameter:
             del table["step"]
     if isinstance(parameter, Angle):
         table["unit"] = parameter.unit
@@ -240,7 +242,9 @@ def _with_step(entry: Any) -> Any:
         parameter = parameter_from_dict(entry)
     except SpaceError:
         return entry
-    return {**entry, "step": parameter.stepped().step} if isinstance(parameter, Real) else entry
+    # A context is given and not offered.
+    offered = isinstance(parameter, Real) and not parameter.context
+    return {**entry, "step": parameter.stepped().step} if offered else entry  # type: ignore[attr-defined]
 
 
 def _filled(table: dict[str, Any]) -> dict[str, Any]:

@@ -18,11 +18,12 @@ from choicebo.choices.files import FileError
 from choicebo.choices.positions import items
 from choicebo.choices.problems import Problems
 from choicebo.choices.tables import Progress
-from choicebo.errors import ChoiceboError, DataError, StudyError
+from choicebo.errors import ChoiceboError, DataError, InvalidInputError, StudyError
 from choicebo.formatting import as_given
 from choicebo.history.measuring import measured_objectives
 from choicebo.history.rules import Added
 from choicebo.space import Catalogue, Option, Space
+from choicebo.space.context import contexts_of, require_one_context
 from choicebo.space.points import distinct
 from choicebo.study.measured import measured_of, told
 from choicebo.study.option_counts import count_options
@@ -135,8 +136,8 @@ def read_choices(
     return ReadChoices(space.encode(options), data.choices, range(len(data.choices)), "Choice", options)
 
 
-def checked(read: ReadChoices) -> ReadChoices:
-    """The same, if a study can hold it: answers without weights, and no option both kept and rejected under two names."""
+def checked(read: ReadChoices, space: Space | Catalogue) -> ReadChoices:
+    """The same, if a study can hold it: answers without weights, each in one context, no option both kept and rejected."""
     problems = Problems(read.word, NOTHING)
     for number, choice in zip(read.numbers, read.choices, strict=True):
         if choice.weight != 1.0:
@@ -146,6 +147,13 @@ def checked(read: ReadChoices) -> ReadChoices:
     problems.check()
     merged(read.choices, distinct(read.X)[1], problems, read.numbers)
     problems.check()
+    if contexts_of(space):
+        for number, each in zip(read.numbers, added(read), strict=True):
+            try:
+                require_one_context(space, each.shown)
+            except InvalidInputError as error:
+                problems.add(number, str(error))
+        problems.check()
     return read
 
 
@@ -158,8 +166,8 @@ def added(read: ReadChoices) -> Iterator[Added]:
         yield Added([read.options[option] for option in choice.shown], positions)
 
 
-def csv_table(study: Study, table: str, rater: str | None = None) -> str:
-    """A table of a study as CSV; what the model says is learned from everybody, or from one rater."""
+def csv_table(study: Study, table: str, rater: str | None = None, context: Mapping[str, Any] | None = None) -> str:
+    """A table of a study as CSV; what the model says is learned from everybody, or from one rater, and holds in a context."""
     names = study.space.names
     measured = tuple(each.name for each in measured_objectives(study.space))
     more = [name for name in measured if name not in names]
@@ -198,7 +206,7 @@ def csv_table(study: Study, table: str, rater: str | None = None) -> str:
         ]
         return _csv(head, rows)
     if table in ("pareto", "probabilities"):
-        found = study.pareto_set(0.5 if table == "pareto" else 0.0, rater)
+        found = study.pareto_set(0.5 if table == "pareto" else 0.0, rater, context=context)
         options = _with_measured(study, [each.option for each in found], study.posterior(rater) if measured else None)
         head = ["probability", *names, *more, *(f"{name} estimated" for name in measured)]
         rows = [
@@ -206,7 +214,7 @@ def csv_table(study: Study, table: str, rater: str | None = None) -> str:
         ]
         return _csv(head, rows)
     if table in ("agreement", "consensus"):
-        people = people_of(study)
+        people = people_of(study, context)
         if table == "agreement":
             return _csv(
                 ["person", *people.names],
@@ -226,13 +234,13 @@ def csv_table(study: Study, table: str, rater: str | None = None) -> str:
     raise StudyError(f"There is no table {as_given(table)}: give one of {', '.join(map(repr, TABLES))}.")
 
 
-def people_of(study: Study) -> PeopleInsight:
+def people_of(study: Study, context: Mapping[str, Any] | None = None) -> PeopleInsight:
     """What suits several people.
 
     Raises:
         StudyError: Tastes are not modelled as related, or fewer than two people have answered.
     """
-    found = study.agreement()
+    found = study.agreement(context=context)
     if found is not None:
         return found
     if study.raters_mode != "related":

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
@@ -15,14 +18,16 @@ _BEFORE_COUNTS = 0.2
 """Seconds for which an earlier model is waited for before counts have to do."""
 
 
-async def known_result(request: Request, sitting: Seat, learned_from: str | None) -> StudyResult:
+async def known_result(
+    request: Request, sitting: Seat, learned_from: str | None, context: Mapping[str, Any] | None = None
+) -> StudyResult:
     """The result; while it is computed, one from earlier answers; while there is no model at all, from counts."""
     study, server = sitting.study, server_of(request)
-    begun = await run_in_threadpool(server.begin_result, study, learned_from)
-    earlier = await run_in_threadpool(server.begin_earlier_result, study, learned_from)
+    begun = await run_in_threadpool(server.begin_result, study, learned_from, context)
+    earlier = await run_in_threadpool(server.begin_earlier_result, study, learned_from, context)
     found = await within(request, sitting, BEFORE_THINKING, begun)
     if found is None:
-        known = server.latest_result(study, learned_from)
+        known = server.latest_result(study, learned_from, context)
         if known is not None and known.posterior is not None:
             found = await run_in_threadpool(outdated, study, known, learned_from)
         else:
@@ -32,5 +37,5 @@ async def known_result(request: Request, sitting: Seat, learned_from: str | None
         answers = await run_in_threadpool(study.count_answers)
         return StudyResult(answers, waiting=answers)
     if found is None:
-        return await run_in_threadpool(counted_result, study, learned_from)
+        return await run_in_threadpool(counted_result, study, learned_from, context)
     return await run_in_threadpool(with_names, study, found)

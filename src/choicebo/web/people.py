@@ -74,9 +74,9 @@ def compares(seat: Seat, shown: str | None) -> bool:
     return shown is None and seat.visitor.is_owner and seat.study.raters_mode == "related"
 
 
-async def known_agreement(request: Request, seat: Seat) -> Compared:
+async def known_agreement(request: Request, seat: Seat, context: dict[str, Any] | None = None) -> Compared:
     """How far people agree, if it is there in a moment."""
-    begun = await run_in_threadpool(server_of(request).begin_agreement, seat.study)
+    begun = await run_in_threadpool(server_of(request).begin_agreement, seat.study, context)
     try:
         known = await within(request, seat, _AT_ONCE, begun)
     except Exception as error:  # the rest of the page is shown all the same
@@ -108,11 +108,13 @@ def shown(study: Study, compared: Compared | None) -> dict[str, Any]:
     }
 
 
-def who_keeps(request: Request, seat: Seat, pair: Sequence[Option]) -> tuple[Keeping, ...]:
+def who_keeps(
+    request: Request, seat: Seat, pair: Sequence[Option], context: dict[str, Any] | None = None
+) -> tuple[Keeping, ...]:
     """For two options, who would keep which, if it is known; for the owner only."""
     if len(pair) != 2 or not compares(seat, None):
         return ()
-    found = server_of(request).latest_agreement(seat.study)
+    found = server_of(request).latest_agreement(seat.study, context)
     return () if found is None else found.who_keeps(*pair)
 
 

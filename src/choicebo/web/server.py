@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shutil
 import threading
+from collections.abc import Mapping
 from concurrent.futures import Executor, Future
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
@@ -23,6 +24,14 @@ from choicebo.web.study_progress import Progress, build_progress
 
 if TYPE_CHECKING:
     from choicebo.insight import PeopleInsight
+
+
+Context = Mapping[str, Any] | None
+
+
+def _key(context: Context) -> tuple[tuple[tuple[str, Any], ...], ...]:
+    """Tells apart results of several contexts; empty for that of the latest answer."""
+    return (tuple(sorted(context.items())),) if context else ()
 
 
 class Server:
@@ -98,26 +107,35 @@ class Server:
 
     # ``rater`` is whose answers something is known from; None: everybody's.
 
-    def begin_result(self, study: Study, rater: str | None = None) -> Future[StudyResult]:
+    # ``context``: None: that of the latest answer.
+
+    def begin_result(self, study: Study, rater: str | None = None, context: Context = None) -> Future[StudyResult]:
         """Compute everything that is known in the background."""
-        return self.scheduler.begin(study, ("result", rater), lambda: build_result(study, rater))
+        key = ("result", rater, *_key(context))
+        return self.scheduler.begin(study, key, lambda: build_result(study, rater, context))
 
-    def begin_earlier_result(self, study: Study, rater: str | None = None) -> Future[StudyResult | None]:
+    def begin_earlier_result(
+        self, study: Study, rater: str | None = None, context: Context = None
+    ) -> Future[StudyResult | None]:
         """What a stored model of earlier answers says, in the background."""
-        return self.scheduler.begin(study, ("earlier", rater), lambda: earlier_result(study, rater))
+        key = ("earlier", rater, *_key(context))
+        return self.scheduler.begin(study, key, lambda: earlier_result(study, rater, context))
 
-    def latest_result(self, study: Study, rater: str | None = None) -> StudyResult | None:
+    def latest_result(self, study: Study, rater: str | None = None, context: Context = None) -> StudyResult | None:
         """The result that was computed last, be it for these answers or for earlier ones."""
-        found: StudyResult | None = self.scheduler.last(study, ("result", rater))
+        found: StudyResult | None = self.scheduler.last(study, ("result", rater, *_key(context)))
         return found
 
-    def begin_agreement(self, study: Study) -> Future[PeopleInsight | None]:
+    def begin_agreement(self, study: Study, context: Context = None) -> Future[PeopleInsight | None]:
         """Compute what suits all raters and where they differ, in the background; it takes seconds."""
-        return self.scheduler.begin(study, ("agreement", None), study.agreement)
+        key = ("agreement", None, *_key(context))
+        return self.scheduler.begin(
+            study, key, lambda: study.agreement(context=context) if context else study.agreement()
+        )
 
-    def latest_agreement(self, study: Study) -> PeopleInsight | None:
+    def latest_agreement(self, study: Study, context: Context = None) -> PeopleInsight | None:
         """What was computed last of it, be it for these answers or for earlier ones."""
-        found: PeopleInsight | None = self.scheduler.last(study, ("agreement", None))
+        found: PeopleInsight | None = self.scheduler.last(study, ("agreement", None, *_key(context)))
         return found
 
     def begin_status(self, study: Study, rater: str | None = None) -> Future[Status]:

@@ -13,6 +13,7 @@ from starlette.datastructures import FormData
 from choicebo.errors import ChoiceboError, SpaceError
 from choicebo.presentation.templates import check_show
 from choicebo.space import Angle, Categorical, Integer, Ordinal, Parameter, Real, Space
+from choicebo.space.context import as_context, first_context
 from choicebo.space.values import as_whole, read_number, read_values
 from choicebo.study.definition import QUESTION, Show, StudyDefinition
 from choicebo.web.form_problems import FieldError, Problems, placed
@@ -55,7 +56,7 @@ LIKELIHOODS = (
     ("noticeable_difference", "one objective, small differences not noticed"),
 )
 LONGEST_TEMPLATE = 64_000
-COLUMNS = ("kind", "name", "low", "high", "unit", "step", "scale", "values", "today")
+COLUMNS = ("kind", "name", "low", "high", "unit", "step", "scale", "values", "today", "context")
 _BEGUN = ("name", "low", "high", "values")
 _MOST_PARAMETERS = 40
 SETTINGS = (
@@ -100,6 +101,9 @@ class StudyForm:
     def read(cls, form: FormData) -> StudyForm:
         """The form that was sent; a button may have asked for another parameter, or for one less."""
         lists = {column: [str(value) for value in form.getlist(f"p-{column}")] for column in COLUMNS}
+        # A box that is not ticked is not sent, so that each says which parameter it is of.
+        given = lists.pop("context")
+        lists["context"] = ["yes" if str(at) in given else "" for at in range(len(lists["kind"]))]
         count = min(max(map(len, lists.values())), _MOST_PARAMETERS)
         rows = [
             {column: lists[column][at].strip() if at < len(lists[column]) else "" for column in COLUMNS}
@@ -162,7 +166,7 @@ class StudyForm:
             try:
                 if row["name"] in [parameter.name for parameter in parameters]:
                     raise FieldError(f"p-name-{at}", f"There are two parameters {row['name']!r}: rename one of them.")
-                parameters.append(_parameter(row, at))
+                parameters.append(as_context(_parameter(row, at)) if row["context"] else _parameter(row, at))
             except FieldError as error:
                 found.append(error)
         return parameters, found
@@ -198,7 +202,7 @@ class StudyForm:
         found = {}
         for at, row in enumerate(self.rows):
             parameter = next((each for each in space.parameters if each.name == row["name"]), None)
-            if parameter is None:
+            if parameter is None or parameter.context:
                 continue
             if not row["today"]:
                 raise FieldError(
@@ -208,7 +212,7 @@ class StudyForm:
                 found[parameter.name] = parameter.parse(row["today"])
             except SpaceError as error:
                 raise FieldError(f"p-today-{at}", str(error)) from None
-        broken = space.violated(found)
+        broken = space.violated({**first_context(space), **found})
         if broken:
             first = next(iter(known.values()))[0]
             raise FieldError(
@@ -284,7 +288,7 @@ def _numeric(row: Mapping[str, str], low: float, high: float, at: int) -> Parame
             parameter = Real(name, low, high, log=log, unit=unit, step=step)
     except SpaceError as error:
         raise FieldError(f"p-{'step' if 'step' in str(error) else 'low'}-{at}", str(error)) from None
-    return parameter.stepped() if step is None else parameter
+    return parameter.stepped() if step is None and not row["context"] else parameter
 
 
 def _listed(row: Mapping[str, str], at: int) -> Parameter:

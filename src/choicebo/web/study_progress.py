@@ -42,7 +42,9 @@ def build_progress(study: Study, rater: str | None, last: Progress | None) -> Pr
     posterior = fitted.known_posterior
     if posterior is None:
         return None
-    found = advise(study, posterior, study.questions(rater=rater), rater)
+    found = advise(study, posterior, study.questions(rater=rater), rater, study.latest_context(rater))
+    if found is None:
+        return None
     return Progress(
         learned=fitted.n_answers,
         reached=1.0 - found.remaining,

@@ -62,6 +62,7 @@ def controls(study: Study, found: StudyResult, given: Mapping[str, str]) -> list
     return [
         _control(f"{_FIELD}{at}", parameter, headings[parameter.name], given.get(f"{_FIELD}{at}"), best)
         for at, parameter in enumerate(space.parameters)
+        if not parameter.context
     ]
 
 
@@ -91,7 +92,8 @@ def tried(study: Study, found: StudyResult, given: Mapping[str, str]) -> Tried:
             option = space.parse(given.get(_ROW, ""))
         else:
             texts = {each.name: given.get(f"{_FIELD}{at}", "") for at, each in enumerate(space.parameters)}
-            option = space.validate({each.name: each.parse(texts[each.name]) for each in space.parameters})
+            chosen = {each.name: each.parse(texts[each.name]) for each in space.parameters if not each.context}
+            option = space.validate({**chosen, **found.context})
             broken = space.violated(option)
             if broken:
                 return Tried(problem=f"It cannot be offered: it breaks the rule {broken[0]}.")

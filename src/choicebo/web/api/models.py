@@ -146,6 +146,7 @@ class QuestionOut(_Out):
     state: Literal["open", "answered", "skipped", "retracted"]
     kept: list[int] | None
     marks: Said
+    context: Option = Field(description="The context that all options have; empty where the space has none.")
 
 
 class Thinking(_Out):
@@ -239,7 +240,10 @@ class WishesIn(_In):
     include: Annotated[list[Option | str | int], Field(max_length=11)] | None = Field(
         default=None, description="Options that the next question has as they are."
     )
-    clear: bool = Field(default=False, description="Whether to forget what was wished for before.")
+    context: Option | None = Field(
+        default=None, description="A value for each context of the space, until another is given."
+    )
+    clear: bool = Field(default=False, description="Whether to forget what was wished for before; the context stays.")
 
 
 class WishesOut(_Out):
@@ -248,6 +252,7 @@ class WishesOut(_Out):
     locked: Option
     like: Option | None
     include: list[Option]
+    context: Option = Field(description="The context of the next question; empty where the space has none.")
 
 
 class ParetoOut(_Out):
@@ -288,6 +293,7 @@ class ResultOut(_Out):
     names: list[str] = Field(description="The name of each hidden objective; empty for one without a name.")
     unseen: ParetoOut | None = Field(description="The most promising option that was not shown yet.")
     trust: str = Field(description="What is poor about the fit, and what to do; empty if nothing is.")
+    context: Option = Field(description="The context in which options are compared; empty where the space has none.")
 
 
 class PersonOut(_Out):

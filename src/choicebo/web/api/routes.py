@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query
@@ -9,6 +10,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from choicebo.space.context import read_context
 from choicebo.study import Point, Study, StudyError, StudyResult
 from choicebo.study.definition import StudyDefinition
 from choicebo.study.measured import measured_of, told
@@ -75,6 +77,10 @@ errors: dict[int | str, dict[str, Any]] = {
 router = APIRouter(prefix="/api/v1", responses=errors)
 
 Number = Annotated[int, Path(ge=1, le=2**31)]
+Contexts = Annotated[
+    Sequence[str],
+    Query(description="Where the space has a context: `name=value`, once for each. Left out, it is the latest one."),
+]
 Wait = Annotated[float, Query(ge=0, le=_LONGEST_WAIT, description="Seconds to wait for what is being computed.")]
 
 
@@ -130,8 +136,11 @@ def study(found: Sitting) -> StudyDetail:
 
 
 @router.get("/studies/{name}/question", summary="The question to show", responses={202: {"model": Thinking}})
-async def question(request: Request, found: Sitting, wait: Wait = 0.0) -> QuestionOut:
+async def question(request: Request, found: Sitting, wait: Wait = 0.0, context: Contexts = ()) -> QuestionOut:
     """The caller's open question, or the next one; 202 while it is being computed."""
+    said = read_context(found.study.space, context) if context else None
+    if said is not None and said != await run_in_threadpool(found.study.context, found.rater):
+        await run_in_threadpool(lambda: found.study.steer(found.rater, context=said))
     asked = await run_in_threadpool(found.study.open_question, found.rater)
     if asked is None:
         begun = server_of(request).scheduler.begin_question(found.study, found.rater)
@@ -223,16 +232,19 @@ Whose = Annotated[str, Query(description="Whose, where each rater is learned fro
 
 
 @router.get("/studies/{name}/result", summary="What is known", responses={202: {"model": LearningOut}})
-async def result(request: Request, found: Sitting, wait: Wait = 0.0, rater: Whose = "") -> ResultOut:
+async def result(
+    request: Request, found: Sitting, wait: Wait = 0.0, rater: Whose = "", context: Contexts = ()
+) -> ResultOut:
     """The options that probably no other one beats, and what drives them; 202 with a preliminary result while it is computed."""
     learned_from = _result_of(request, found, rater)
-    begun = await run_in_threadpool(server_of(request).begin_result, found.study, learned_from)
+    said = read_context(found.study.space, context) if context else None
+    begun = await run_in_threadpool(server_of(request).begin_result, found.study, learned_from, said)
     if await within(request, found, wait, begun) is None:
-        known = await known_result(request, found, learned_from)
+        known = await known_result(request, found, learned_from, said)
         if known.is_preliminary:
             content = LearningOut(preliminary=_result(known)).model_dump(mode="json")
             return JSONResponse(content, 202, {"Retry-After": "1"})  # type: ignore[return-value]
-    return _result(await known_result(request, found, learned_from))
+    return _result(await known_result(request, found, learned_from, said))
 
 
 @router.get("/studies/{name}/agreement", summary="What suits everybody", responses={202: {"model": Thinking}})
@@ -344,6 +356,7 @@ def _result(known: StudyResult) -> ResultOut:
         names=[objective.name for objective in known.objectives],
         unseen=None if known.unseen is None else _pareto(known, known.unseen),
         trust=known.trust,
+        context=dict(known.context),
     )
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 from typing import Any
 
 from fastapi import APIRouter
@@ -16,8 +17,10 @@ from starlette.responses import FileResponse, Response
 from choicebo.errors import InvalidInputError
 from choicebo.formatting import explained_by, known_names
 from choicebo.presentation.answering import ANSWERING, marked_before
+from choicebo.presentation.cards import Comparison
 from choicebo.serving.scheduler import BEFORE_THINKING
 from choicebo.space import Option
+from choicebo.space.context import in_first_context
 from choicebo.study import AlreadyAnsweredError, Answer, Question, Standing, Study, StudyError, StudyNotFoundError
 from choicebo.web import pictures, server_sent_events
 from choicebo.web.addresses import at, study_path
@@ -35,6 +38,7 @@ from choicebo.web.context import (
     whose,
     within,
 )
+from choicebo.web.context_fields import context_fields
 from choicebo.web.failures import explain
 from choicebo.web.study_progress import Progress
 
@@ -233,24 +237,33 @@ async def _stage(
 
 def _shown(request: Request, sitting: Seat, standing: Standing, found: Question | None) -> dict[str, Any]:
     study = sitting.study
+    context = study.wishes(sitting.rater).context
+    options, new = (_outline(study, standing), ()) if found is None else (found.options, found.new)
+    compared = pictures.compared(study, options, new)
     return {
         **_progress(request, sitting),
         "question": found,
-        "comparison": pictures.compared(study, _outline(study, standing))
-        if found is None
-        else pictures.compared(study, found.options, found.new),
-        "baseline": None if study.baseline is None else pictures.card(study, study.baseline),
+        "comparison": _without(context, compared),
+        "baseline": None if study.baseline is None else pictures.card(study, {**study.baseline, **context}),
+        "contexts": context_fields(study.space, context),
         "wide": pictures.are_wide(study),
         "latest": 0 if standing.latest is None else standing.latest.id,
         "why": ["It is being computed from all answers so far."] if found is None else why(study, found),
     }
 
 
+def _without(context: Mapping[str, Any], compared: Comparison) -> Comparison:
+    """Options without their context, which stands above them."""
+    shared = [line for line in compared.shared if line.field.name not in context]
+    return replace(compared, shared=tuple(shared)) if context else compared
+
+
 def _outline(study: Study, standing: Standing) -> Sequence[Option]:
     """Options like those to come, so that the page has room for them while they are computed."""
     if standing.latest is not None:
         return standing.latest.options
-    return study.space.decode(study.space.sample(int(min(study.settings["query_size"], study.space.size)), seed=0))
+    space = in_first_context(study.space)
+    return space.decode(space.sample(int(min(study.settings["query_size"], space.size)), seed=0))
 
 
 def why(study: Study, question: Question) -> list[str]:

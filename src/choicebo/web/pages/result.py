@@ -33,6 +33,7 @@ from choicebo.web.context import (
     whole,
     whose,
 )
+from choicebo.web.context_fields import context_fields, context_pairs, query_of, sent_context
 from choicebo.web.failures import explain
 from choicebo.web.known_result import known_result
 
@@ -61,7 +62,7 @@ async def result_part(request: Request, sitting: ResultSitting, rater: str = "")
 @router.get("/study/{name}/result/compare")
 async def result_compare(request: Request, sitting: ResultSitting, rater: str = "") -> Response:
     """Two options side by side, for the script of the page."""
-    found = await known_result(request, sitting, whose(sitting, rater))
+    found = await known_result(request, sitting, whose(sitting, rater), _asked_context(request, sitting))
     return await run_in_threadpool(
         lambda: render(request, "parts/compared.html", seat=sitting, **_compared(request, sitting, found))
     )
@@ -70,7 +71,7 @@ async def result_compare(request: Request, sitting: ResultSitting, rater: str = 
 @router.get("/study/{name}/result/try")
 async def result_try(request: Request, sitting: ResultSitting, rater: str = "") -> Response:
     """How probable an option is to be kept, for the script of the page."""
-    found = await known_result(request, sitting, whose(sitting, rater))
+    found = await known_result(request, sitting, whose(sitting, rater), _asked_context(request, sitting))
     return await run_in_threadpool(
         lambda: render(
             request, "parts/tried.html", seat=sitting, tried=trying.tried(sitting.study, found, request.query_params)
@@ -82,23 +83,26 @@ async def result_try(request: Request, sitting: ResultSitting, rater: str = "") 
 def result_events(request: Request, sitting: ResultSitting, rater: str = "") -> Response:
     """Server-sent events until the result is there."""
     return server_sent_events.stream(
-        request, server_of(request).begin_result(sitting.study, whose(sitting, rater)), explain
+        request,
+        server_of(request).begin_result(sitting.study, whose(sitting, rater), _asked_context(request, sitting)),
+        explain,
     )
 
 
 @router.get("/study/{name}/result/agreement")
 async def result_agreement(request: Request, sitting: OwnerSitting) -> Response:
     """What suits all raters and where they differ, for the script of the page."""
-    known = await people.known_agreement(request, sitting)
+    known = await people.known_agreement(request, sitting, _asked_context(request, sitting))
     return await run_in_threadpool(
-        lambda: render(request, "parts/agreement.html", seat=sitting, **people.shown(sitting.study, known))
+        lambda: render(request, "parts/agreement.html", seat=sitting, query="", **people.shown(sitting.study, known))
     )
 
 
 @router.get("/study/{name}/result/agreement/events")
 def agreement_events(request: Request, sitting: OwnerSitting) -> Response:
     """Server-sent events until it is there."""
-    return server_sent_events.stream(request, server_of(request).begin_agreement(sitting.study), explain)
+    begun = server_of(request).begin_agreement(sitting.study, _asked_context(request, sitting))
+    return server_sent_events.stream(request, begun, explain)
 
 
 @router.post("/study/{name}/result/name")
@@ -111,17 +115,17 @@ async def name_objective(sitting: OwnerSitting, form: Form) -> Response:
 
 
 @router.get("/study/{name}/download/{file}")
-def download(sitting: OwnerSitting, file: str, rater: str = "") -> Response:
+def download(request: Request, sitting: OwnerSitting, file: str, rater: str = "") -> Response:
     """The study as a file."""
-    study = sitting.study
+    study, said = sitting.study, _asked_context(request, sitting)
     if file == "study.json":
         return _file(study, "study.json", study.export_json(), "application/json")
     if file == "report.html":
-        return _file(study, "report.html", _report(study, whose(sitting, rater)), "text/html; charset=utf-8")
+        return _file(study, "report.html", _report(study, whose(sitting, rater), said), "text/html; charset=utf-8")
     table = next((table for table in TABLES if file == f"{table}.csv"), None)
     if table is None:
         raise StudyNotFoundError(f"There is no download {file!r}.")
-    content = study.export_csv(table, rater=whose(sitting, rater))  # type: ignore[arg-type]
+    content = study.export_csv(table, rater=whose(sitting, rater), context=said)  # type: ignore[arg-type]
     return _file(study, file, content, "text/csv; charset=utf-8")
 
 
@@ -141,33 +145,49 @@ def chart_style_address() -> str:
     return at(f"/static/charts.css?v={_STYLE_VERSION}")
 
 
+def _asked_context(request: Request, sitting: Seat) -> dict[str, Any] | None:
+    """The context in the address; None: that of the latest answer."""
+    return sent_context(sitting.study.space, request.query_params)
+
+
 async def _shown(request: Request, sitting: Seat, rater: str, template: str) -> Response:
     learned_from = whose(sitting, rater)
     answers = await run_in_threadpool(sitting.study.count_answers, learned_from)
-    found = await known_result(request, sitting, learned_from) if answers else None
+    said = _asked_context(request, sitting)
+    found = await known_result(request, sitting, learned_from, said) if answers else None
     if found is not None and found.posterior is None and people.is_of_others(sitting, learned_from):
         found = None
     compared = None
     if found is not None and not found.is_preliminary and people.compares(sitting, learned_from):
-        compared = await people.known_agreement(request, sitting)
+        compared = await people.known_agreement(request, sitting, said)
     return await run_in_threadpool(
         lambda: render(
             request,
             template,
             seat=sitting,
-            **_known(request, sitting, learned_from, found),
+            **_known(request, sitting, learned_from, found, said),
             **people.shown(sitting.study, compared),
         )
     )
 
 
-def _known(request: Request, sitting: Seat, learned_from: str | None, found: StudyResult | None) -> dict[str, Any]:
+def _known(
+    request: Request,
+    sitting: Seat,
+    learned_from: str | None,
+    found: StudyResult | None,
+    said: dict[str, Any] | None,
+) -> dict[str, Any]:
     study, asked = sitting.study, people.asked(sitting, learned_from)
+    given = context_pairs(study.space, said)
+    here = said or (study.latest_context(learned_from) if found is None else found.context)
     context: dict[str, Any] = {
         "result": found,
         "whose": learned_from,
         "asked": asked,
-        "query": "" if asked is None else "?" + urlencode({"rater": asked}),
+        "query": query_of([*([] if asked is None else [("rater", asked)]), *given]),
+        "given": given,
+        "contexts": context_fields(study.space, here),
         "people": people.switch(sitting, learned_from),
         "chart_style": chart_style_address(),
     }
@@ -181,7 +201,7 @@ def _known(request: Request, sitting: Seat, learned_from: str | None, found: Stu
         "unseen": None
         if found.unseen is None
         else (found.unseen, pictures.card(study, found.unseen.option, found.measured)),
-        "controls": trying.controls(study, found, request.query_params) if found.posterior is not None else (),
+        "controls": trying.controls(study, found, request.query_params) if found.posterior and found.points else (),
         "tried": trying.tried(study, found, request.query_params) if trying.is_asked(request.query_params) else None,
         "maps": _maps(study, found),
         "effects": _effects(study, found),
@@ -222,7 +242,9 @@ def _compared(request: Request, sitting: Seat, found: StudyResult) -> dict[str, 
     )
     numbers = [found.points.index(point) + 1 for point in pair]
     return {"compared": comparison, "pair": pair, "numbers": numbers, "chosen": keys} | {
-        "keeping": people.who_keeps(request, sitting, [point.option for point in pair])
+        "keeping": people.who_keeps(
+            request, sitting, [point.option for point in pair], _asked_context(request, sitting)
+        )
     }
 
 
@@ -233,12 +255,12 @@ def worth_a_card(points: Sequence[Point]) -> Sequence[Point]:
     return points[: min(max(best, min(close, _FEWEST_CARDS)), _MOST_CARDS)]
 
 
-def _report(study: Study, rater: str | None) -> str:
+def _report(study: Study, rater: str | None, context: dict[str, Any] | None) -> str:
     from choicebo.presentation.report_page import report_page
 
     if not study.count_answers(rater):
         raise StudyNotFoundError("There are no answers yet, so there is nothing to report.")
-    return report_page(study, rater)
+    return report_page(study, rater, context=context)
 
 
 def _file(study: Study, file: str, content: str, media_type: str) -> Response:

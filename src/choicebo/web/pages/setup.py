@@ -19,6 +19,7 @@ from choicebo.presentation.fields import describe
 from choicebo.presentation.page import data_url
 from choicebo.presentation.templates import fill_svg
 from choicebo.space import Catalogue, Option, Space
+from choicebo.space.context import in_first_context
 from choicebo.space.roles import column_roles
 from choicebo.study import Study
 from choicebo.study.definition import QUESTION, Show
@@ -227,7 +228,7 @@ def _taken(request: Request, name: str) -> list[FieldError]:
 
 def _preview(space: Space | Catalogue, template: str, images: Sequence[UploadFile] = ()) -> dict[str, Any]:
     count = min(_SAMPLE, space.size)
-    options = space.decode(space.sample(int(count), seed=1))
+    options = space.decode(in_first_context(space).sample(int(count), seed=1))
     sample = [
         {
             "words": describe(space, option),

@@ -18,6 +18,7 @@ from choicebo.space import Catalogue, Option
 from choicebo.study import Study, StudyError
 from choicebo.web.addresses import study_path
 from choicebo.web.context import Form, Seat, Sitting, render, see_other, text, wants_part, whole
+from choicebo.web.context_fields import sent_context
 
 router = APIRouter()
 
@@ -46,6 +47,15 @@ def steer(request: Request, sitting: Sitting, form: Form) -> Response:
     return see_other(study_path(sitting.study.name))
 
 
+@router.post("/study/{name}/context")
+def set_context(request: Request, sitting: Sitting, form: Form) -> Response:
+    """Ask in another context from now on."""
+    said = sent_context(sitting.study.space, form)
+    if said is not None:
+        sitting.study.steer(sitting.rater, context=said)
+    return see_other(study_path(sitting.study.name))
+
+
 def _wishes(study: Study, form: FormData) -> dict[str, Any]:
     space = study.space
     locked = {
@@ -68,8 +78,13 @@ def _wishes(study: Study, form: FormData) -> dict[str, Any]:
 
 def _lockable(study: Study) -> list[str]:
     """Properties that can be kept."""
-    held = () if isinstance(study.space, Catalogue) else [fixed.name for fixed in study.space.fixed]
-    return [field.name for field in fields_of(study.space) if field.name not in held]
+    space = study.space
+    held = (
+        []
+        if isinstance(space, Catalogue)
+        else [*(each.name for each in space.fixed), *(each.name for each in space.contexts)]
+    )
+    return [field.name for field in fields_of(space) if field.name not in held]
 
 
 def _written(study: Study) -> list[str]:

@@ -13,6 +13,7 @@ from choicebo.presentation.cards import Card, compare
 from choicebo.presentation.page import data_url
 from choicebo.presentation.templates import fill_svg
 from choicebo.space import Option
+from choicebo.space.context import in_first_context
 from choicebo.study import StudyExistsError, StudyNotFoundError
 from choicebo.study.examples import EXAMPLES, Example, definition
 from choicebo.web.addresses import study_path
@@ -53,4 +54,5 @@ def looks(example: Example) -> tuple[Card, ...]:
     def picture(option: Option) -> str | None:
         return data_url(fill_svg(template, option).encode(), MEDIA_TYPES[".svg"]) if template else None
 
-    return compare(study.space, study.space.decode(study.space.sample(_SHOWN, seed=1)), picture=picture).cards
+    options = study.space.decode(in_first_context(study.space).sample(_SHOWN, seed=1))
+    return compare(study.space, options, picture=picture).cards
