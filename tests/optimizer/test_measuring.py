@@ -77,6 +77,9 @@ def test_the_model_is_told_of_every_measurement_and_of_no_other():
     # An option that was never shown is learned from, and still counts as new.
     assert now.data.n_options == before.data.n_options + 1
     assert len(now.seen) == len(before.seen)
+    optimizer.measure(LOAF, cost=13.0)
+    assert optimizer.situation.key != now.key
+    assert optimizer.situation.model_key != now.model_key
     optimizer.measure(LOAF, cost=None)
     assert optimizer.situation.model_key == before.model_key
 
@@ -111,6 +114,25 @@ def test_the_prices_of_a_catalogue_are_learned_from_whether_shown_or_not():
     assert optimizer.situation.known(situation.space.encode([3]))[0, 0] == -7.0
     optimizer.measure(3, price=None)
     assert optimizer.situation.known(situation.space.encode([3]))[0, 0] == -6.0
+
+
+def test_what_was_only_measured_is_nothing_to_compare_with():
+    space = cb.Space([cb.Real("flour", 1, 5), cb.Integer("minutes", 5, 40)], objectives=["minimise cost"])
+    optimizer = cb.ChoiceOptimizer(space, latent_dim=1, engine="laplace", initial_queries=3, query_size=5, seed=2)
+    for _ in range(4):
+        question = optimizer.ask()
+        optimizer.tell(question, [max(range(5), key=lambda at: question.options[at]["flour"])])
+        optimizer.measure(question.options[0], cost=20.0 + question.options[0]["minutes"])
+    cheap = [{"flour": 5.0 - 0.01 * number, "minutes": 6 + 3 * number} for number in range(8)]
+    for option in cheap:
+        optimizer.measure(option, cost=1.0)  # large, by far the cheapest, and nobody was asked about them
+    question = optimizer.ask()
+    shown = [option for each in optimizer.queries[:-1] for option in each.options]
+    assert not any(option in shown for option in cheap)
+    known = [option for option, is_new in zip(question.options, question.new, strict=True) if not is_new]
+    assert len(known) == 3
+    assert all(option in shown for option in known)
+    assert all(each.option in shown for each in optimizer.pareto_set(0.0))
 
 
 def test_what_one_rater_measured_is_known_to_all():
