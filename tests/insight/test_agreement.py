@@ -147,5 +147,5 @@ def test_a_model_of_one_person_is_refused() -> None:
 
 
 def test_another_space_is_refused(two: PeopleInsight) -> None:
-    with pytest.raises(InvalidInputError, match="the space has 1 columns"):
+    with pytest.raises(InvalidInputError, match="The space has 1 columns"):
         agreement(two.posterior, cb.Space([cb.Real("sweet", 0, 1)]))

@@ -114,10 +114,10 @@ class ChoiceData:
         if len(shown) != len(positions_kept):
             raise DataError(
                 f"{len(shown)} sets but {len(positions_kept)} lists of kept positions were given; "
-                "give one list for each set"
+                "give one list for each set."
             )
         if not shown:
-            raise DataError("no sets were given; to begin without choices use ChoiceData(X, [])")
+            raise DataError("No sets were given; to begin without choices use ChoiceData(X, []).")
         X, lengths = stacked(shown, "sets")
         choices = []
         start = 0
@@ -493,7 +493,7 @@ class ChoiceData:
                 if self.raters
                 else "no choice has a rater"
             )
-            raise DataError(f"no choice was made by {as_given(rater)}; {known}")
+            raise DataError(f"No choice was made by {as_given(rater)}; {known}.")
         return self.subset(found)
 
     def append(self, choice: ChoiceLike, X_new: ArrayLike | None = None) -> ChoiceData:
@@ -585,7 +585,7 @@ class ChoiceData:
         number = index(k)
         if number is None or not 0 <= number < len(self.choices):
             accepted = f"give a number from 0 to {len(self.choices) - 1}" if self.choices else "there are no choices"
-            raise DataError(f"there is no choice {as_given(k)} among {len(self.choices)} choices; {accepted}")
+            raise DataError(f"There is no choice {as_given(k)} among {len(self.choices)} choices; {accepted}.")
         return number
 
     def to_json(self) -> str:

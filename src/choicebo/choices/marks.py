@@ -110,7 +110,7 @@ def read_marks(shown: int, *, best: Any = None, worst: Any = None, ranking: Iter
         return Marks(top)
     (bottom,) = kept_positions([worst], shown, "worst")
     if top == bottom:
-        raise DataError(f"option {top} is both best and worst; name two different options")
+        raise DataError(f"option {top} is both best and worst; name two different options.")
     return Marks(top, bottom)
 
 
@@ -134,6 +134,7 @@ def require_learnable(likelihood: str, choices: Iterable[tuple[Sequence[Any], Se
         if len(kept) != 1 and not pair:
             also = ", or of two options both" if likelihood == "noticeable_difference" else ""
             raise DataError(
-                f"likelihood={likelihood!r} learns from one winner{also}, but {len(kept)} of {len(shown)} options are kept: "
+                f"likelihood={likelihood!r} learns from one winner{also}, but {len(kept)} of {len(shown)} options "
+                "are kept: "
                 "name one, or skip."
             )

@@ -121,7 +121,7 @@ class PeopleInsight:
         """
         if name not in self.names:
             known = ", ".join(map(repr, self.names[:20]))
-            raise InvalidInputError(f"there is no answer by {as_given(name)}; those who answered are {known}")
+            raise InvalidInputError(f"There is no answer by {as_given(name)}; those who answered are {known}.")
         place = self.names.index(name)
         return _probable(self.options, [each.by_person[place] for each in self.options])
 
@@ -228,7 +228,8 @@ def agreement(posterior: Posterior, space: Searchable | None = None, *, seed: in
     alike = posterior.agreement  # says what is needed, if the model does not tell people apart
     if space is not None and len(space.columns) != posterior.options.shape[1]:
         raise InvalidInputError(
-            f"the space has {len(space.columns)} columns, the model learned from {posterior.options.shape[1]}"
+            f"The space has {len(space.columns)} columns, but the model learned from "
+            f"{posterior.options.shape[1]}; give the space of its options."
         )
     names = tuple(UNNAMED if name is None else name for name in alike.names)
     count = max(_FEWEST_DRAWS, min(_DRAWS, _ALL_DRAWS // len(names)))
@@ -315,7 +316,8 @@ def _told_of_options(found: PeopleInsight) -> list[str]:
     suiting, total = len(found.for_everybody), len(found.names) - len(found.at_random)
     if suiting:
         return [
-            f"{counted(suiting, 'option')} of those seen {'is' if suiting == 1 else 'are'} probably acceptable to everybody."
+            f"{counted(suiting, 'option')} of those seen {'is' if suiting == 1 else 'are'} probably acceptable to "
+            "everybody."
         ]
     keep = sum(name not in found.at_random for name in found.keepers(found.compromise))
     told = "No option seen so far is probably acceptable to everybody"

@@ -149,14 +149,18 @@ def drivers(
         require_posterior(like, "like")
     as_generator(seed)
     if space is not None and not isinstance(space, Searchable):
-        raise InvalidInputError(f"space is {as_given(space)}; give a Space or a Catalogue")
+        raise InvalidInputError(f"space is {as_given(space)}; give a Space or a Catalogue.")
     columns = space.columns if space is not None else plain_columns(posterior.options.shape[1])
     if len(columns) != posterior.options.shape[1]:
         raise InvalidInputError(
-            f"the space has {len(columns)} columns, the model learned from {posterior.options.shape[1]}"
+            f"The space has {len(columns)} columns, but the model learned from {posterior.options.shape[1]}; give "
+            "the space of its options."
         )
     if like is not None and like.options.shape[1] != len(columns):
-        raise InvalidInputError(f"like learned from {like.options.shape[1]} inputs, this model from {len(columns)}")
+        raise InvalidInputError(
+            f"like learned from {like.options.shape[1]} inputs, but this model from {len(columns)}; give a "
+            "posterior about the same space."
+        )
     survey, *halves = samples(space, len(columns), seed)
     background = np.concatenate(halves)
     numbered = Numbering.of(posterior, halves, like, draws, seed)

@@ -66,7 +66,7 @@ def require_posterior(given: object, what: str = "posterior") -> None:
     """Refuse what is no posterior, saying where one comes from."""
     if not hasattr(given, "sample") or not hasattr(given, "options"):
         raise InvalidInputError(
-            f"{what} is {as_given(given)}; give what ChoiceGP.fit or optimizer.posterior() returned"
+            f"{what} is {as_given(given)}; give what ChoiceGP.fit or optimizer.posterior() returned."
         )
 
 

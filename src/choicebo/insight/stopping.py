@@ -100,7 +100,7 @@ def stop_advice(
     """
     require_posterior(posterior)
     if not is_number(threshold):
-        raise InvalidInputError(f"threshold is {as_given(threshold)}; give a probability from 0 to 1")
+        raise InvalidInputError(f"threshold is {as_given(threshold)}; give a probability from 0 to 1.")
     seen = foresee(posterior, candidates, question=question, threshold=threshold, draws=draws, seed=seed)
     looks = [(stay_probability(seen.shown, seen.optimal, seen.members, threshold), seen.remaining)]
     for earlier in before:
@@ -153,7 +153,7 @@ def foresee(
     known = len(posterior.options)
     asked = None if question is None else numeric(question, "question", "(k, d)")
     if asked is not None and (asked.ndim != 2 or asked.shape[1] != unseen.shape[1] or len(asked) < 2):
-        raise InvalidInputError(f"question must have shape (k, {unseen.shape[1]}) with k >= 2, got {asked.shape}")
+        raise InvalidInputError(f"question must have shape (k, {unseen.shape[1]}) with k >= 2, got {asked.shape}.")
     points = np.concatenate([posterior.options, unseen, *([] if asked is None else [asked])])
     latent = posterior.sample(points, draws=draws, seed=seed)
     optimal = np.stack([pareto.non_dominated(values[:known]) for values in latent])
@@ -220,7 +220,7 @@ def _candidates(posterior: Posterior, candidates: ArrayLike) -> Array:
     points = numeric(candidates, "candidates", "(n, d)")
     dim = posterior.options.shape[1]
     if points.ndim != 2 or points.shape[1] != dim or len(points) == 0:
-        raise InvalidInputError(f"candidates must have shape (n, {dim}) with n >= 1, got {points.shape}")
+        raise InvalidInputError(f"candidates must have shape (n, {dim}) with n >= 1, got {points.shape}.")
     return points[:_MAX_CANDIDATES]
 
 

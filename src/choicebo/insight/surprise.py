@@ -112,7 +112,7 @@ def surprises(
     refits = as_count(refits, "refits")
     data = posterior.data
     if labels is not None and len(labels) != data.n_options:
-        raise InvalidInputError(f"labels must name the {data.n_options} options of the data, got {len(labels)} names")
+        raise InvalidInputError(f"labels must name the {data.n_options} options of the data, got {len(labels)} names.")
     if data.n_choices < MIN_ANSWERS:
         return []
     judged = {each.choice: (each, _Clash(None, ())) for each in expectations(posterior)}

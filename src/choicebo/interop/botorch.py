@@ -52,14 +52,17 @@ class ChoiceModel(EnsembleModel):  # type: ignore[misc]
     def __init__(self, posterior: Posterior, *, draws: int = 128, features: int = 1024, seed: int = 0) -> None:
         if not isinstance(posterior, Posterior):
             raise InvalidInputError(
-                f"posterior is {as_given(posterior)}; give what ChoiceGP.fit() or optimizer.posterior() returned"
+                f"posterior is {as_given(posterior)}; give what ChoiceGP.fit() or optimizer.posterior() returned."
             )
         for name, given in (("draws", draws), ("features", features)):
             if not are_whole(given) or given < 1:
-                raise InvalidInputError(f"{name} must be a whole number of at least 1, got {as_given(given)}")
+                raise InvalidInputError(f"{name} must be a whole number of at least 1, got {as_given(given)}.")
         super().__init__()
         if posterior.latent_dim == 0:
-            raise InvalidInputError("nothing of this posterior is hidden: its objectives are known functions")
+            raise InvalidInputError(
+                "This posterior has no hidden objectives: all of its objectives are known functions. Give "
+                "BoTorch those functions instead."
+            )
         known = posterior.draws.thinned(draws)
         self._num_outputs = posterior.latent_dim
         self._kernel, self._nugget = kernel_named(known.kernel), known.nugget
@@ -148,7 +151,7 @@ def chooser_of(
         ends = numeric(bounds, "bounds", "(2, d)")
         if ends.ndim != 2 or len(ends) != 2 or not np.isfinite(ends).all() or not (ends[0] < ends[1]).all():
             raise InvalidInputError(
-                f"bounds must have shape (2, d), lower ends before upper ones, got {as_given(bounds)}"
+                f"bounds must have shape (2, d), lower ends before upper ones, got {as_given(bounds)}."
             )
         low, width = ends[0], ends[1] - ends[0]
     wanted = model

@@ -190,7 +190,9 @@ class OptimizerLoop:
 
     def __init__(self, optimizer: ChoiceOptimizer, text: str | None = None, patience: float | None = None) -> None:
         if not isinstance(optimizer.space, (Space, Catalogue)):
-            raise InvalidInputError("The widget shows options of a Space or a Catalogue.")
+            raise InvalidInputError(
+                "The widget can only show options of a Space or a Catalogue; make the optimiser with one of them."
+            )
         self.way = optimizer.settings.answer
         self.space, self.text = optimizer.space, text or QUESTIONS[self.way]
         self._optimizer, self._patience = optimizer, patience
@@ -272,7 +274,7 @@ class StudyLoop:
 
 def _positions(given: Any) -> list[int]:
     if not isinstance(given, list) or not all(type(each) is int for each in given):
-        raise InvalidInputError("The cell sent something that is no list of positions.")
+        raise InvalidInputError("The cell sent something other than a list of positions; run the cell again.")
     return given
 
 

@@ -70,8 +70,8 @@ def agreement_of(posterior: Posterior) -> Agreement:
     people = posterior.people
     if people is None:
         raise InvalidInputError(
-            "this model does not tell people apart; it does if choices have raters and ChoiceGP(raters='related') is "
-            "fitted to them"
+            "This model does not tell people apart; it does if choices have raters and ChoiceGP(raters='related') is "
+            "fitted to them."
         )
     lower, upper = share_interval(posterior.spec, *posterior.as_fitted())
     matrix = likeness(posterior)

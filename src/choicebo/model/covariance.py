@@ -170,7 +170,7 @@ def kernel_named(kernel: str | Kernel) -> Kernel:
         return kernel
     if not isinstance(kernel, str) or kernel not in KERNELS:
         raise InvalidInputError(
-            f"kernel must be one of {', '.join(map(repr, KERNELS))} or a Kernel, got {as_given(kernel)}"
+            f"kernel must be one of {', '.join(map(repr, KERNELS))} or a Kernel, got {as_given(kernel)}."
         )
     return KERNELS[kernel]
 
@@ -268,6 +268,6 @@ def safe_cholesky(K: Any) -> Array:
         except np.linalg.LinAlgError:
             continue
     raise NumericalError(
-        f"a covariance of {len(K)} options is not positive definite even with a jitter of a tenth of its diagonal; "
-        "check the options for values that are not finite, or use a rougher kernel such as 'matern32'"
+        f"A covariance of {len(K)} options is not positive definite even with a jitter of a tenth of its diagonal; "
+        "check the options for values that are not finite, or use a rougher kernel such as 'matern32'."
     )

@@ -368,14 +368,14 @@ def _reason(chosen: int, current: int, scores: dict[int, Loo], known: str) -> st
 
 def _check(data: ChoiceData, max_dim: int, model: ChoiceGP) -> None:
     if not isinstance(data, ChoiceData):
-        raise InvalidInputError(f"select_latent_dim takes a ChoiceData, got {type(data).__name__}")
+        raise InvalidInputError(f"select_latent_dim takes a ChoiceData, got {type(data).__name__}.")
     if not isinstance(model, ChoiceGP):
-        raise InvalidInputError(f"model must be a ChoiceGP, got {as_given(model)}")
+        raise InvalidInputError(f"model must be a ChoiceGP, got {as_given(model)}.")
     if isinstance(max_dim, bool) or not isinstance(max_dim, int | np.integer) or max_dim < 1:
-        raise InvalidInputError(f"max_dim must be a whole number of at least 1, got {as_given(max_dim)}")
+        raise InvalidInputError(f"max_dim must be a whole number of at least 1, got {as_given(max_dim)}.")
     problem = _too_little(data)
     if problem:
-        raise InvalidInputError(f"not enough answers yet to tell the number of hidden objectives: {problem}")
+        raise InvalidInputError(f"Not enough answers yet to tell the number of hidden objectives: {problem}.")
 
 
 def _too_little(data: ChoiceData) -> str:

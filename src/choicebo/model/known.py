@@ -82,12 +82,12 @@ def known_values(function: KnownFunction, points: Array) -> Array:
     if values.ndim != 2 or len(values) != len(points):
         raise InvalidInputError(
             f"known must give an array of shape ({len(points)},) or ({len(points)}, k) for {len(points)} points, "
-            f"got {values.shape}"
+            f"got {values.shape}."
         )
     if not np.isfinite(values).all():
         row, number = np.argwhere(~np.isfinite(values))[0]
         raise InvalidInputError(
             f"known objective {number + 1} is {as_given(float(values[row, number]))} at the point "
-            f"{np.round(points[row], 4).tolist()}; give a finite number for every option"
+            f"{np.round(points[row], 4).tolist()}; give a finite number for every option."
         )
     return values

@@ -140,15 +140,15 @@ class Posterior:
             if rater in (self.rater, *self.data.raters[:1]) and len(self.data.raters) <= 1:
                 return self
             raise InvalidInputError(
-                f"this model does not tell people apart, so it has no posterior of {as_given(rater)}; "
-                "it does if choices have raters and ChoiceGP(raters='related') is fitted to them"
+                f"This model does not tell people apart, so it has no posterior of {as_given(rater)}; "
+                "it does if choices have raters and ChoiceGP(raters='related') is fitted to them."
             )
         number = self.people.number(rater)
         if number < 0 or not isinstance(rater, str):
             known = ", ".join(map(repr, self.raters[:20]))
             raise InvalidInputError(
-                f"there is no answer by {as_given(rater)}; those who answered are {known}. "
-                "newcomer() is the posterior of a person without answers"
+                f"There is no answer by {as_given(rater)}; those who answered are {known}. "
+                "For a person without answers use newcomer()."
             )
         if number not in self._persons:
             self._persons[number] = self._person(number)
@@ -171,8 +171,8 @@ class Posterior:
         """
         if self.people is None:
             raise InvalidInputError(
-                "this model does not tell people apart; it does if choices have raters and "
-                "ChoiceGP(raters='related') is fitted to them"
+                "This model does not tell people apart; it does if choices have raters and "
+                "ChoiceGP(raters='related') is fitted to them."
             )
         if -1 not in self._persons:
             self._persons[-1] = self._person(-1)
@@ -459,7 +459,7 @@ class Posterior:
         points = self._points(X)
         as_generator(seed)
         if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or not 1 <= draws <= _MAX_DRAWS:
-            raise InvalidInputError(f"draws must be at least 1 and at most {_MAX_DRAWS:,}, got {as_given(draws)}")
+            raise InvalidInputError(f"draws must be at least 1 and at most {_MAX_DRAWS:,}, got {as_given(draws)}.")
         total = self.draws.count
         return self.draws.taken(np.resize(evenly(total, min(draws, total)), draws)).at(points, seed)
 
@@ -553,14 +553,14 @@ class Posterior:
             return self.of(rater).predict_choices(X_sets, rule=rule, seed=seed)
         sets = numeric(X_sets, "X_sets", "(sets, k, d)")
         if sets.ndim != 3 or sets.shape[2] != self.options.shape[1]:
-            raise InvalidInputError(f"X_sets must have shape (sets, k, {self.options.shape[1]}), got {sets.shape}")
+            raise InvalidInputError(f"X_sets must have shape (sets, k, {self.options.shape[1]}), got {sets.shape}.")
         if not np.isfinite(sets).all():
-            raise InvalidInputError("X_sets has a value that is not finite")
+            raise InvalidInputError("X_sets has a value that is not finite; give finite numbers.")
         if sets.shape[1] == 0:
-            raise InvalidInputError("the sets have no options; give at least one")
+            raise InvalidInputError("The sets have no options; give each set at least one.")
         if not isinstance(rule, str) or rule not in PREDICTION_RULES:
             raise InvalidInputError(
-                f"rule must be one of {', '.join(map(repr, PREDICTION_RULES))}, got {as_given(rule)}"
+                f"rule must be one of {', '.join(map(repr, PREDICTION_RULES))}, got {as_given(rule)}."
             )
         size = sets.shape[1]
         if rule == "mean":
@@ -614,9 +614,7 @@ class Posterior:
         """
         size = latent.shape[1]
         if size > MAX_SET:
-            raise InvalidInputError(
-                f"a set of {size} options has 2^{size} subsets; at most {MAX_SET} options are taken"
-            )
+            raise InvalidInputError(f"A set of {size} options has 2^{size} subsets; give at most {MAX_SET} options.")
         counts = np.bincount(self._kept_without_noise(latent) @ (1 << np.arange(size)), minlength=2**size)
         tied = np.flatnonzero(counts == counts.max())
         if len(tied) == 1:
@@ -669,7 +667,7 @@ class Posterior:
             True
         """
         if not is_number(threshold):
-            raise InvalidInputError(f"threshold must be a probability, got {as_given(threshold)}")
+            raise InvalidInputError(f"threshold must be a probability from 0 to 1, got {as_given(threshold)}.")
         probability = self.pareto_probability(X, draws=draws, seed=seed, rater=rater)
         return np.flatnonzero(probability >= min(threshold, probability.max()))
 
@@ -709,7 +707,7 @@ class Posterior:
         as_executor(executor)
         for name, given in (("refit_limit", refit_limit), ("seed", seed)):
             if not are_whole(given) or given < 0:
-                raise InvalidInputError(f"{name} must be a whole number of at least 0, got {as_given(given)}")
+                raise InvalidInputError(f"{name} must be a whole number of at least 0, got {as_given(given)}.")
         weights = np.array([choice.weight for choice in self.data.choices])
         if self.rater is not None:
             return self._loo_of_person()
@@ -789,10 +787,12 @@ class Posterior:
         points = numeric(X, "X", "(n, d)")
         dim = self.options.shape[1]
         if points.ndim != 2 or points.shape[1] != dim or len(points) == 0:
-            raise InvalidInputError(f"X must have shape (n, {dim}) with n >= 1, got {points.shape}")
+            raise InvalidInputError(f"X must have shape (n, {dim}) with n >= 1, got {points.shape}.")
         if not np.isfinite(points).all():
             row, column = np.argwhere(~np.isfinite(points))[0]
-            raise InvalidInputError(f"X has a value that is not finite in row {row}, column {column}")
+            raise InvalidInputError(
+                f"X has a value that is not finite in row {row}, column {column}; give finite numbers."
+            )
         return points
 
 
@@ -845,7 +845,7 @@ def numeric(given: ArrayLike, name: str, shape: str) -> Array:
 
 def _require_set(points: Array) -> None:
     if len(points) < 2:
-        raise InvalidInputError("a choice needs at least two options to choose from, got one")
+        raise InvalidInputError("A choice needs at least two options to choose from, got one.")
 
 
 def _chunks(points: Array, size: int) -> Iterator[Array]:

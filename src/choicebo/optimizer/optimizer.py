@@ -155,14 +155,14 @@ class ChoiceOptimizer:
     ) -> None:
         given = {name: value for name, value in locals().items() if name in Settings.__dataclass_fields__}
         if settings is not None and not isinstance(settings, Settings):
-            raise InvalidInputError(f"settings is {as_given(settings)}; give Settings, or keyword arguments")
+            raise InvalidInputError(f"settings is {as_given(settings)}; give Settings, or keyword arguments.")
         if settings is None:
             settings = Settings.from_dict({**given, **unknown})  # which says what it does not know
         elif unknown or any(
             type(value) is not type(default := getattr(Settings, name)) or value != default
             for name, value in given.items()
         ):
-            raise InvalidInputError("give either Settings or keyword arguments, not both")
+            raise InvalidInputError("Give either Settings or keyword arguments, not both.")
         self._situation = Situation(space, settings.checked(space), ())
         self._position = 0
         self._state = State()
@@ -301,7 +301,7 @@ class ChoiceOptimizer:
             3
         """
         if kept is None and best is None and ranking is None:
-            raise InvalidInputError("kept is None: give a list of positions, best or ranking, or use skip()")
+            raise InvalidInputError("kept is None: give a list of positions, best or ranking, or use skip().")
         self._answer(question, kept, best=best, worst=worst, ranking=ranking)
 
     def skip(self, question: Question | int) -> None:
@@ -325,7 +325,7 @@ class ChoiceOptimizer:
         if before is not None:
             done, number = "skipped" if before.kind == "skip" else "answered", rules.asked_id(self._state, question)
             raise AlreadyAnsweredError(
-                f"question {number} is {done} already; undo() takes an answer back", number, before.kept
+                f"Question {number} is {done} already; undo() takes an answer back.", number, before.kept
             )
         how: dict[str, Any] = {"empty_is_skip": self.settings.baseline is None, "likelihood": self.settings.likelihood}
         self._state.apply(rules.answer(self._state, question, kept, at=None, **how, **said))
@@ -349,11 +349,11 @@ class ChoiceOptimizer:
             1
         """
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-            raise InvalidInputError(f"n is {as_given(n)}; give a whole number of at least 1")
+            raise InvalidInputError(f"n is {as_given(n)}; give a whole number of at least 1.")
         there = self._state.n_acts()
         if there < n:
             raise InvalidInputError(
-                f"there are {there} answers, skips and additions; {as_given(n)} cannot be taken back"
+                f"There are {there} answers, skips and additions; {as_given(n)} cannot be taken back: give a smaller n."
             )
         for _ in range(n):
             for event in rules.undo(self._state, OWNER, None):
@@ -497,7 +497,7 @@ class ChoiceOptimizer:
             (['minutes', 'temperature'], True)
         """
         if not is_number(threshold):
-            raise InvalidInputError(f"threshold is {as_given(threshold)}; give a probability from 0 to 1")
+            raise InvalidInputError(f"threshold is {as_given(threshold)}; give a probability from 0 to 1.")
         posterior = self.posterior(progress=progress)
         if posterior is None:
             return ParetoOptions()
@@ -528,7 +528,9 @@ class ChoiceOptimizer:
         """
         posterior = self.posterior(progress=progress)
         if posterior is None:
-            raise InvalidInputError("there are no answers yet, so there is nothing to predict from")
+            raise InvalidInputError(
+                "There are no answers yet, so there is nothing to predict from: answer a question first."
+            )
         return predict(posterior, self.space, options)
 
     def best_unseen(self, *, progress: ProgressCallback | None = None) -> ParetoOption | None:

@@ -52,7 +52,7 @@ class Part:
         if len(self.points) < 2:
             locked = " and ".join(f"{name} at {value!r}" for name, value in self.steering.locked.items())
             raise InvalidInputError(
-                f"With {locked or 'these wishes'} nothing is left to vary: take a lock off, or lock another value."
+                f"With {locked or 'these wishes'} nothing is left to vary: remove a lock, or lock another value."
             )
 
     @property

@@ -77,6 +77,6 @@ def engine_named(engine: str | Engine) -> Engine:
         return engine
     if not isinstance(engine, str) or engine not in ENGINES:
         raise InvalidInputError(
-            f"engine must be one of {', '.join(map(repr, ENGINES))} or an engine object, got {as_given(engine)}"
+            f"engine must be one of {', '.join(map(repr, ENGINES))} or an engine object, got {as_given(engine)}."
         )
     return ENGINES[engine]()

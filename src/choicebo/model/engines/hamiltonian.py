@@ -200,19 +200,19 @@ class Hamiltonian:
         draws = self.num_samples, self.num_warmup
         if not are_whole(*counts, *draws) or min(counts) < 1 or min(draws) < 4:
             raise InvalidInputError(
-                "hmc needs at least 1 group, 1 step, 1 curvature draw, 1 choice, 4 draws and 4 warm-up transitions"
+                "hmc needs at least 1 group, 1 step, 1 curvature draw, 1 choice, 4 draws and 4 warm-up transitions."
             )
         if not are_whole(self.max_samples) or self.max_samples < self.num_samples:
             raise InvalidInputError(
-                f"max_samples is {as_given(self.max_samples)}; give at least num_samples = {self.num_samples}"
+                f"max_samples is {as_given(self.max_samples)}; give at least num_samples = {self.num_samples}."
             )
         if not is_number(self.target_acceptance) or not 0.0 < self.target_acceptance < 1.0:
             raise InvalidInputError(
-                f"target_acceptance must lie between 0 and 1, got {as_given(self.target_acceptance)}"
+                f"target_acceptance must lie between 0 and 1, got {as_given(self.target_acceptance)}."
             )
         for what in ("trajectory", "first_step_size"):
             if not is_number(getattr(self, what)) or not 0.0 < getattr(self, what) < math.inf:
-                raise InvalidInputError(f"{what} must be positive, got {as_given(getattr(self, what))}")
+                raise InvalidInputError(f"{what} must be positive, got {as_given(getattr(self, what))}.")
 
     @property
     def name(self) -> str:

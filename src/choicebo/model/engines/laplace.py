@@ -282,7 +282,7 @@ class Laplace:
         counts = self.starts, self.finalists, self.ascents, self.max_rounds, self.num_chains, self.subset
         if not are_whole(*counts, self.num_samples) or min(counts) < 1 or self.num_samples < 4:
             raise InvalidInputError(
-                "laplace needs at least 1 start, 1 finalist, 1 ascent, 1 round, 1 choice, 1 chain and 4 draws"
+                "laplace needs at least 1 start, 1 finalist, 1 ascent, 1 round, 1 choice, 1 chain and 4 draws."
             )
 
     @property

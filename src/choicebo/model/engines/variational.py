@@ -170,12 +170,12 @@ class Variational:
     def __post_init__(self) -> None:
         if not isinstance(self.covariance, str) or self.covariance not in COVARIANCES:
             raise InvalidInputError(
-                f"covariance must be one of {', '.join(COVARIANCES)}, got {as_given(self.covariance)}"
+                f"covariance must be one of {', '.join(COVARIANCES)}, got {as_given(self.covariance)}."
             )
         counts = self.starts, self.finalists, self.rounds, self.steps_per_round, self.num_chains, self.subset
         if not are_whole(*counts, self.num_samples) or min(counts) < 1 or self.num_samples < 4:
             raise InvalidInputError(
-                "vi needs at least 1 start, 1 finalist, 1 round, 1 step, 1 choice, 1 chain and 4 draws"
+                "vi needs at least 1 start, 1 finalist, 1 round, 1 step, 1 choice, 1 chain and 4 draws."
             )
 
     @property
