@@ -46,8 +46,8 @@ def test_pairs_give_every_parameter_of_a_space():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("winner\nA\n", "the column 'loser' is missing"),
-        ("winner,loser,loser\nA,B,C\n", "the column 'loser' is there twice"),
+        ("winner\nA\n", "The column 'loser' is missing"),
+        ("winner,loser,loser\nA,B,C\n", "The column 'loser' appears twice"),
         ("winner,loser\nA,B\nA\n", "Line 3: 1 cells"),
         ("winner,loser\nA,A\n", "Line 2"),
         ('winner,loser\nA,"B\n', "line 2: not readable as CSV"),

@@ -165,16 +165,13 @@ def _companions(
 
 def _reason(used: list[Acquisition], known: int, front: Rows, shown: Rows) -> str:
     if not used:
-        return (
-            "Every option has been shown already; these are the ones of which it is least clear whether they are among "
-            "your best."
-        )
+        return "Every option has been shown already; for these it is least clear whether they are among your best."
     distinct = list(dict.fromkeys(acquisition.sentence for acquisition in used))
     new = "; ".join(distinct)
     if known == 0:
         return f"{_capital(new)}."
     beside = "your best so far" if np.isin(shown, front).all() else "what you have seen so far"
-    return f"{_capital(new)}, shown beside {known} of {beside} to compare."
+    return f"{_capital(new)}, shown next to {known} of {beside} to compare."
 
 
 def _capital(text: str) -> str:

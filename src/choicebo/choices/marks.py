@@ -134,7 +134,6 @@ def require_learnable(likelihood: str, choices: Iterable[tuple[Sequence[Any], Se
         if len(kept) != 1 and not pair:
             also = ", or of two options both" if likelihood == "noticeable_difference" else ""
             raise DataError(
-                f"likelihood={likelihood!r} learns from one winner{also}, but {len(kept)} of {len(shown)} options "
-                "are kept: "
+                f"likelihood={likelihood!r} learns from one winner{also}, but {len(kept)} of {len(shown)} options are kept: "
                 "name one, or skip."
             )

@@ -54,7 +54,7 @@ def recover(
         str | None, typer.Option("--name", "-n", metavar="NAME", help="Another name, if the backup holds one study.")
     ] = None,
     images: Annotated[
-        Path | None, typer.Option(file_okay=False, help="Where images are put.", show_default="beside the database")
+        Path | None, typer.Option(file_okay=False, help="Where to put images.", show_default="beside the database")
     ] = None,
 ) -> None:
     """Bring the studies of a backup into a database, which may be a new file and may hold other studies.

@@ -51,11 +51,11 @@ class Kind(enum.StrEnum):
 
 def export(
     study: arguments.Address,
-    what: Annotated[What, typer.Argument(help="What to take: see above.")] = What.study,
+    what: Annotated[What, typer.Argument(help="What to export: see above.")] = What.study,
     name: arguments.Name = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", dir_okay=False, metavar="FILE", help="File to write; otherwise stdout."),
+        typer.Option("--out", "-o", dir_okay=False, metavar="FILE", help="File to write; by default stdout."),
     ] = None,
     force: arguments.Force = False,
 ) -> None:
@@ -98,7 +98,7 @@ def import_(
     study: arguments.Address,
     file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="JSON or CSV file to read.")],
     kind: Annotated[
-        Kind | None, typer.Option("--as", help="What the file holds; otherwise found by its content.")
+        Kind | None, typer.Option("--as", help="What the file holds; by default recognised from its content.")
     ] = None,
     name: Annotated[
         str | None, typer.Option("--name", "-n", help="The study to add to; for a whole study, the name to give it.")

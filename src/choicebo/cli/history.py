@@ -21,7 +21,7 @@ def history(
     name: arguments.Name = None,
     rater: arguments.OnlyRater = None,
     last: Annotated[
-        int | None, typer.Option("--last", "-l", min=1, metavar="N", help="Only the latest N; otherwise all.")
+        int | None, typer.Option("--last", "-l", min=1, metavar="N", help="Only the latest N; by default all.")
     ] = None,
     json: arguments.Json = False,
 ) -> None:
@@ -45,7 +45,7 @@ def history(
             return
         acts = opened.latest(rater, stop=last)
         if not acts:
-            output.say("Nothing was answered yet: choicebo pick takes answers.")
+            output.say("There are no answers yet: answer some with choicebo pick.")
             return
         output.results().print(_table(opened, acts))
 
@@ -97,7 +97,7 @@ def _table(study: Study, acts: tuple[Answer, ...]) -> Any:
     table = Table(border_style="dim", show_lines=True)
     for heading in ("id", "question", *(("by",) if several else ()), "when", "state"):
         table.add_column(heading, no_wrap=heading in ("id", "question"))
-    table.add_column("kept, and what it was among", overflow="fold", ratio=1)
+    table.add_column("kept, out of which options", overflow="fold", ratio=1)
     for act in acts:
         options = Text("\n").join(
             Text(f"{_mark(act, at)} {describe(study.space, option)}", "bold" if at in act.kept else "dim")

@@ -49,7 +49,8 @@ def new(
         typer.Option("--catalogue", "-c", metavar="FILE", help="Table (CSV or Excel) of the options, one per row."),
     ] = None,
     key: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column that identifies a row; otherwise found by its name.")
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column that identifies a row; by default recognised by its name."),
     ] = None,
     label: Annotated[str | None, typer.Option(metavar="COLUMN", help="Column with the name that people see.")] = None,
     image: Annotated[
@@ -61,18 +62,19 @@ def new(
             "--objective",
             "-o",
             metavar="TEXT",
-            help="What is known to matter, as 'minimise price'; a column, or a formula. May be given several times.",
+            help="A known objective such as 'minimise price': a column or a formula. May be repeated.",
         ),
     ] = None,
     name: Annotated[
-        str | None, typer.Option("--name", "-n", help="Name of the study; otherwise that of the file.")
+        str | None, typer.Option("--name", "-n", help="Name of the study; by default that of the file.")
     ] = None,
     question: Annotated[str | None, typer.Option(help="What people are asked above the options.")] = None,
     show: Annotated[
         int | None, typer.Option("--options", min=2, max=12, metavar="N", help="How many options to show at once.")
     ] = None,
     answer: Annotated[
-        Way | None, typer.Option(help="How questions are answered; subset keeps all that no other one beats.")
+        Way | None,
+        typer.Option(help="How questions are answered; with subset, people keep every option that no other one beats."),
     ] = None,
     likelihood: Annotated[
         str | None,
@@ -91,11 +93,11 @@ def new(
     raters: Annotated[
         Raters,
         typer.Option(
-            help="Several people: together, all have one taste; related, each has a taste of their own that has something in "
-            "common with the others'; separate, learn from each alone."
+            help="How to learn from several people. together: all share one taste; related: each has their own taste, and "
+            "tastes have something in common; separate: each is learned from alone."
         ),
     ] = Raters.together,
-    seed: Annotated[int | None, typer.Option(min=0, help="Seed of everything random.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of all random numbers.")] = None,
     json: arguments.Json = False,
 ) -> None:
     """Create a study.

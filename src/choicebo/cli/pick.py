@@ -21,11 +21,10 @@ def pick(
     study: arguments.Address,
     name: arguments.Name = None,
     rater: arguments.Rater = None,
-    join: Annotated[
-        bool, typer.Option("--join", help="Add the rater to the study, if there is none of that name.")
-    ] = False,
+    join: Annotated[bool, typer.Option("--join", help="Add the rater to the study if nobody has that name.")] = False,
     plain: Annotated[
-        bool, typer.Option("--plain", help="Lines instead of a table and single keys: for screen readers and scripts.")
+        bool,
+        typer.Option("--plain", help="Plain lines instead of a table and single keys, for screen readers and scripts."),
     ] = False,
     questions: Annotated[
         int | None, typer.Option("--questions", "-q", min=1, metavar="N", help="Stop after this many answers.")
@@ -39,7 +38,7 @@ def pick(
         typer.Option(metavar="ADDRESS", help="Compute on the workers of this Dask scheduler, tcp://host:port."),
     ] = None,
     ahead: Annotated[
-        bool, typer.Option("--ahead/--no-ahead", hidden=True, help="Of earlier versions; it does nothing any more.")
+        bool, typer.Option("--ahead/--no-ahead", hidden=True, help="From earlier versions; has no effect.")
     ] = True,
 ) -> None:
     """Answer questions in the terminal.
@@ -129,4 +128,4 @@ def change_answer(study: Study, rater: str | None, number: int, plain: bool) -> 
     else:
         with Keys() as keys:
             changed = Session(study, rater, keys).change(number)
-    output.say(f"Question {number} has another answer." if changed else f"Question {number} is as it was.")
+    output.say(f"Question {number} has a new answer." if changed else f"Question {number} keeps its answer.")

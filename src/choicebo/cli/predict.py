@@ -22,7 +22,7 @@ def predict(
         list[str] | None,
         typer.Argument(
             metavar="[NAME=VALUE]...",
-            help="A value for each parameter, or the key of a row; without it, the best not shown.",
+            help="A value for each parameter, or the key of a row; without it, the best option not shown yet.",
         ),
     ] = None,
     name: arguments.Name = None,
@@ -55,7 +55,7 @@ def predict(
                 else opened.predict([given], rater, progress=progress)[0]
             )
         if found is None:
-            raise InvalidInputError("Every option was shown: there is no other one.")
+            raise InvalidInputError("Every option was already shown: name one to predict it.")
         described = describe(opened.space, found.option)
     if json:
         output.print_json({"option": found.option, "probability": found.probability})

@@ -154,7 +154,7 @@ def real_ceiling(
 
 def _fold(data: RealData, n_choices: int, number: int, seed: int, n_test: int) -> Fold:
     if not 0 <= number < N_FOLDS:
-        raise InvalidInputError(f"fold must be from 0 to {N_FOLDS - 1}, got {number}")
+        raise InvalidInputError(f"fold must be from 0 to {N_FOLDS - 1}, got {number}.")
     every = folds(data, n_choices, seed=seed, n_folds=N_FOLDS, n_test=n_test)
     return next(itertools.islice(every, number, None))
 

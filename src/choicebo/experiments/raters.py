@@ -91,12 +91,12 @@ def learn(way: str, panel: Panel, model: ChoiceGP, seed: int = 0) -> Learned:
 
 @dataclass(frozen=True)
 class Score:
-    """How well the answers of one person were foretold."""
+    """How well the answers of one person were predicted."""
 
     log_score: float
     """Mean log-probability of what they answered."""
     right: float
-    """Share of questions whose answer was foretold exactly."""
+    """Share of questions whose answer was predicted exactly."""
 
 
 def of_sets(posterior: Posterior | None, X: Array, questions: Sequence[Choice]) -> Score:

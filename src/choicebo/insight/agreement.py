@@ -254,7 +254,7 @@ def agreement(posterior: Posterior, space: Searchable | None = None, *, seed: in
     told = [*found.sentences, *_told_of_options(found)]
     if curves is not None:
         told += _told_tastes(names, alike.matrix, counted_in, curves)
-    told += [f"{name} seems to answer at random and is counted for little." for name in found.at_random[:5]]
+    told += [f"{name} seems to answer at random and counts for little." for name in found.at_random[:5]]
     if len(found.at_random) > 5:
         told.append(f"So do {len(found.at_random) - 5} more.")
     told += _told_few(names, answers)
@@ -316,8 +316,7 @@ def _told_of_options(found: PeopleInsight) -> list[str]:
     suiting, total = len(found.for_everybody), len(found.names) - len(found.at_random)
     if suiting:
         return [
-            f"{counted(suiting, 'option')} of those seen {'is' if suiting == 1 else 'are'} probably acceptable to "
-            "everybody."
+            f"{counted(suiting, 'option')} of those seen {'is' if suiting == 1 else 'are'} probably acceptable to everybody."
         ]
     keep = sum(name not in found.at_random for name in found.keepers(found.compromise))
     told = "No option seen so far is probably acceptable to everybody"
@@ -353,4 +352,6 @@ def _told_few(names: Sequence[str], answers: Sequence[int]) -> list[str]:
     if not few:
         return []
     who = listed(few) if len(few) <= 5 else f"{len(few):,} people"
-    return [f"Of {who} there are fewer than {_FEW} answers, so most of what is believed of them comes from the others."]
+    return [
+        f"{who} gave fewer than {_FEW} answers, so most of what the model believes about them comes from the others."
+    ]

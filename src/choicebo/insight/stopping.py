@@ -41,7 +41,7 @@ _QUESTION_SIZE = 5
 _MAX_CANDIDATES = 256
 FLICKER = 0.02
 """How much a new fit moves an option's probability for no other reason than learning anew. ``choicebo reproduce stopping``
-compares several values with what happens in simulated studies: with this one, sets stay about as often as foretold."""
+compares several values with what happens in simulated studies: with this one, sets stay about as often as predicted."""
 
 
 @dataclasses.dataclass(frozen=True)

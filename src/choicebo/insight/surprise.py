@@ -202,7 +202,7 @@ def _surprise(
     option, rarity = shown[position], _rarity(expectation)
     surprise = float(-np.log(rarity) / usual)
     name = labels[option] if labels is not None else f"option {position + 1} of {len(shown)}"
-    like = "agrees with your others" if rarity > 0.5 else "is not the likeliest, but within what your others let expect"
+    like = "agrees with your others" if rarity > 0.5 else "is not the likeliest, but plausible given your others"
     number, against = answers[expectation.choice], None if clash.against is None else answers[clash.against]
     sentence = f"Answer {number + 1} {like}."
     if surprise >= NOTEWORTHY:
@@ -226,6 +226,6 @@ def _sentence(choice: int, name: str, kept: bool, inclusion: float, against: int
     chance = 1.0 - inclusion if kept else inclusion
     clash = "" if against is None else f" It clashes most with answer {against + 1}."
     return (
-        f"Answer {choice + 1} is unlike your others: you {deed} {name}, and going by them you would {other} "
+        f"Answer {choice + 1} is unlike your others: you {deed} {name}, and judging by them you would {other} "
         f"({percent(chance)} likely).{clash} If you meant it, all is well; if it was a slip, change it or take it back."
     )

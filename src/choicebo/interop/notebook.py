@@ -147,7 +147,7 @@ class ChoiceWidget(anywidget.AnyWidget):  # type: ignore[misc]
                 if answer is None:
                     return self._show(question, notice=ANSWERING[self._loop.way].empty)
                 if act == "none" and self._loop.baseline is None:
-                    raise InvalidInputError("There is nothing to compare with: mark at least one, or skip.")
+                    raise InvalidInputError("Nothing is marked: mark at least one option, or skip.")
                 self._loop.tell(question, answer, _seconds(content.get("seconds")))
         except AlreadyAnsweredError:
             return self._next(_ANSWERED)

@@ -53,7 +53,7 @@ def prepare(report: Callable[[str], None] | None = None) -> None:
         if _ready:
             return
         if not is_compiled():
-            log.info("%s: this takes some ten seconds.", MESSAGE)
+            log.info("%s: this takes about ten seconds.", MESSAGE)
             if report is not None:
                 report(MESSAGE)
             if _process is not None:

@@ -362,7 +362,7 @@ def _reason(chosen: int, current: int, scores: dict[int, Loo], known: str) -> st
         return f"Your answers are explained as well by {count(chosen)} as by {current} ({against(chosen, current)})."
     others = " or ".join(str(n) for n in sorted(scores) if n != current)
     if not others:
-        return f"{count(current).capitalize()} is all that so few answers are checked for."
+        return f"{count(current).capitalize()} is the most that so few answers can show."
     return f"Your answers still speak for {count(current)} rather than {others}."
 
 
@@ -383,5 +383,5 @@ def _too_little(data: ChoiceData) -> str:
     if data.n_choices < MIN_CHOICES:
         return f"{data.n_choices} given, at least {MIN_CHOICES} are needed"
     if not any(choice.rejected for choice in data.choices):
-        return "every answer keeps all options, and only a rejection tells what matters"
+        return "every answer keeps all options, and only a rejection shows what matters"
     return ""

@@ -32,7 +32,7 @@ _FEWEST_PERSONAL = 4
 _COORDINATES = 12_000
 """... or until all whitened values of all people and latent dimensions are so many: each draw holds all of them."""
 _KNOWN = 0.25
-"""Whoever is foretold by less than this beyond chance, in nats an answer, ..."""
+"""A person whom the others predict less than this better than chance, in nats per answer, ..."""
 _ENOUGH = 6
 """... in so many answers, may be answering at random."""
 AT_RANDOM = 0.9

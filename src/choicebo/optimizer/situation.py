@@ -37,9 +37,7 @@ Shown = tuple[Sequence[Option], tuple[int, ...]]
 QUICK_DRAWS, QUICK_OPTIONS = 96, 192
 """What a model is reduced to for questions that must not take long."""
 
-_NEWCOMER = (
-    "Options spread over everything that is possible, to get to know what you like, beside one that others kept."
-)
+_NEWCOMER = "Options spread over everything that is possible, to learn what you like, next to one that others kept."
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from choicebo.space.spacing import spaced
 Array = NDArray[np.float64]
 
 STRATEGY = "stand-in"
-_MEANWHILE = "The model had not finished with the last answers when this was asked; so without it,"
+_MEANWHILE = "The model had not finished with the last answers when this was asked, so these were chosen without it:"
 """In the past: the sentence is stored with the question and read whenever somebody looks at it."""
 
 
@@ -47,7 +47,7 @@ def stand_in_options(
     is_new = rows_in(fresh, points) >= 0
     if not is_new.any():
         return Proposal(points, is_new, STRATEGY, f"{_MEANWHILE} some options that were shown before.")
-    beside = ", beside some that were kept" if (rows_in(known, points) >= 0).any() else ""
+    beside = ", next to some that were kept" if (rows_in(known, points) >= 0).any() else ""
     return Proposal(points, is_new, STRATEGY, f"{_MEANWHILE} options from parts not seen yet{beside}.")
 
 

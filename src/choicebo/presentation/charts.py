@@ -158,7 +158,7 @@ def _map(
         drawn += _marker(boxes[row], (x, y), number, addresses[row], named.get(row, ""))
         parts.append(_item(label, drawn))
     title = f"{names[1]} against {names[0]}"
-    told = f"The {len(crowd):,} other options are drawn as a density: the stronger the shade, the more of them."
+    told = f"The {len(crowd):,} other options are drawn as a density: the darker the shade, the more of them."
     return Chart(_svg(_WIDE, _HIGH, title, "map", parts), title, told if crowd else "")
 
 

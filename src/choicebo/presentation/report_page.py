@@ -168,7 +168,7 @@ def _objectives(study: Study, found: StudyResult) -> Iterable[str]:
     yield "<h2>What matters</h2>"
     pictured = partial(inline_picture, study) if study.show.kind != "bars" else None
     for chart in charts.maps(study.space, found.points, [each.title for each in found.objectives], pictured):
-        caption = "Further up and further right is better; the lines hold 95 % of what is believed."
+        caption = "Further up and further right is better; the lines are 95 % intervals."
         yield f"<figure>{chart.svg}<figcaption>{caption} {chart.crowd}</figcaption></figure>"
     if found.known:
         yield "<ul>" + "".join(f"<li>{escape(each.sentence)}</li>" for each in found.known) + "</ul>"
@@ -202,7 +202,8 @@ def _trust(study: Study, posterior: Posterior, found: StudyResult) -> Iterable[s
     yield f"<p>{escape(calibration.sentence)}</p>"
     yield _picture(
         plots.reliability(calibration),
-        "Predicted probabilities against what was kept; honest ones lie on the dashed line.",
+        "Predicted probabilities against observed shares; if the model is well calibrated, they lie on the "
+        "dashed line.",
     )
 
 

@@ -121,7 +121,8 @@ class Cluster(Computing):
         found = self._versions[worker]
         has = f"choicebo {found}" if found[:1].isdigit() else "no choicebo"
         return (
-            f"The worker {worker} has {has}, and choicebo {_own_version()} is needed: it is not used. Install the same version "
+            f"The worker {worker} has {has}, but choicebo {_own_version()} is needed, so it is not used. Install the "
+            "same version "
             f"there: pip install 'choicebo[dask]=={_own_version()}'."
         )
 
@@ -204,7 +205,9 @@ class Cluster(Computing):
         told = {"died": "died", "hung": f"took longer than {self.caps.seconds:g} s", "scheduler": "were lost"}[why]
         self._end(
             job,
-            ComputationLostError(f"The workers of the cluster that computed this {told}, again and again: look there."),
+            ComputationLostError(
+                f"The workers of the cluster that computed this {told}, again and again: look at their logs."
+            ),
         )
 
     def _reconnect(self) -> None:

@@ -54,11 +54,11 @@ class Metrics:
         yield from _counter("answers", "Answers that were stored.", {"": counts["answers", ""]})
         kinds = ("model", "older_model", "stand_in", "beginning")
         asked = {f'source="{kind}"': counts["questions", kind] for kind in kinds}
-        yield from _counter("questions", "New questions, by what they come from.", asked)
+        yield from _counter("questions", "New questions, by the rule that chose them.", asked)
         served = {f'code="{label}"': counts[what, label] for what, label in sorted(counts) if what == "requests"}
         yield from _counter("requests", "Requests, by status.", served)
         name = "choicebo_question_wait_seconds"
-        yield f"# HELP {name} From asking for a new question until it is there."
+        yield f"# HELP {name} Seconds from asking for a new question until it is ready."
         yield f"# TYPE {name} histogram"
         for limit in WAITS:
             yield f'{name}_bucket{{le="{limit:g}"}} {sum(n for most, n in waits.items() if most <= limit)}'
@@ -78,7 +78,7 @@ def computing_lines(pool: object, models_waiting: int) -> Iterator[str]:
     outcomes = {f'outcome="{outcome}"': pool.counts[outcome] for outcome in ("done", "failed")}
     yield from _counter("computations", "Computations that have ended.", outcomes)
     lost = {f'reason="{reason}"': pool.counts[reason] for reason in _LOST}
-    yield from _counter("worker_deaths", "Workers that were lost with what they computed, and replaced.", lost)
+    yield from _counter("worker_deaths", "Workers that were lost and replaced.", lost)
 
 
 def process_lines() -> Iterator[str]:

@@ -165,16 +165,14 @@ class LocalPool(Computing):
         self._end(
             job,
             ComputationLostError(
-                f"The process that computed this {told}, after another one had failed at it: try again later, or let the "
-                "server take more (--most-seconds and --most-memory of `choicebo serve`)."
+                f"The process that computed this {told}, and so did a second one: try again later, or raise the "
+                "limits of the server (--most-seconds and --most-memory of `choicebo serve`)."
             ),
         )
 
     def _count(self, why: str) -> None:
         self.counts[why] += 1
-        log.warning(
-            "A process that computes %s; another one takes its place.", _WORDS[why].format(**self.caps._asdict())
-        )
+        log.warning("A worker process %s; another one takes its place.", _WORDS[why].format(**self.caps._asdict()))
 
 
 class _Worker:

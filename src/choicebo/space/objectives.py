@@ -114,7 +114,8 @@ class Objective:
             )
         if self.formula and identifier(self.name) in symbols:
             raise SpaceError(
-                f"Objective {as_given(self.text)}: options have {as_given(self.name)} already: give the formula another name."
+                f"Objective {as_given(self.text)}: {as_given(self.name)} is already a name of the options: give "
+                "the formula another name."
             )
         with _of_objective():
             if self.formula:
@@ -242,8 +243,8 @@ def check_values(objectives: Sequence[Objective], values: Floats, option: Callab
     for objective, column in zip(objectives, values.T, strict=True):
         if len(column) > 1 and (column == column[0]).all():
             raise SpaceError(
-                f"Objective {as_given(objective.text)}: it is {value_text(float(column[0]))} for every option, so that it "
-                "tells none apart. Leave it out."
+                f"Objective {as_given(objective.text)}: it is {value_text(float(column[0]))} for every option, so "
+                "it does not tell options apart. Leave it out."
             )
 
 

@@ -137,7 +137,7 @@ class Asking:
     ) -> Question:
         """The rater's open question, or a new one; ``within`` limits the seconds of a question by a model of earlier answers."""
         if stand_in and another:
-            raise StudyError("Another question and a stand-in cannot be asked for together: leave out one of the two.")
+            raise StudyError("another and stand_in cannot be combined: leave out one of the two.")
         name = self._events.rater(rater)
         share = self.share(name)
         with self._events.reading() as state:

@@ -36,7 +36,7 @@ class Chain:
     def check(self, stored: str) -> None:
         """Refuse another checksum than that of the events so far; an empty one was never computed."""
         if stored not in ("", self.digest):
-            raise DamageError("the checksum of the history is another")
+            raise DamageError("the checksum of the history does not match")
 
 
 def of(content: object) -> str:

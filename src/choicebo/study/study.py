@@ -1224,7 +1224,7 @@ class Study:
         with self._events.reading() as state:
             act = state.events.get(id) if isinstance(id, int) else None
             if act is None or not act.is_act:
-                raise StudyNotFoundError(f"There is no answer {as_given(id)} here.")
+                raise StudyNotFoundError(f"There is no answer {as_given(id)} here: history() lists them.")
             return state.answer(act)
 
     # ---- what is known
@@ -1556,7 +1556,7 @@ class Study:
             known = raters.names(writer.connection, self._id)
             if known.get(name) is not None:
                 raise StudyError(
-                    f"The rater {name!r} was removed: bring them back with restore_rater(), or give another name."
+                    f"The rater {name!r} was removed: restore them with restore_rater(), or give another name."
                 )
             if name in known:
                 raise StudyError(f"There is a rater {name!r} already: give another name, or make a new_token().")

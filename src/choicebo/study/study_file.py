@@ -291,7 +291,9 @@ def _show(section: dict[str, Any], folder: Path) -> dict[str, Any]:
     if file is None:
         return shown
     if shown.get("kind") != "svg" or "template" in shown:
-        raise SpaceError("[show] has a file: that is for the kind 'svg', and in the place of a template.")
+        raise SpaceError(
+            "[show] has a file, which is only for the kind 'svg' and replaces the template: leave one of them out."
+        )
     return {**shown, "template": _read_text(_inside(folder, file, "The template"))}
 
 

@@ -67,8 +67,8 @@ class ServerSettings:
     def __post_init__(self) -> None:
         if self.token is None and not is_loopback(self.host):
             raise InvalidInputError(
-                f"The address {self.host} can be reached from other machines, so a token is needed; here is a fresh one: "
-                f"--token {secrets.token_urlsafe(SHORTEST_TOKEN)}"
+                f"The address {self.host} can be reached from other machines, so it needs a token; here is a new "
+                f"one: --token {secrets.token_urlsafe(SHORTEST_TOKEN)}"
             )
         if self.token is not None and len(self.token) < SHORTEST_TOKEN:
             raise InvalidInputError(

@@ -74,9 +74,7 @@ def delete(
 def remove_rater(
     found: OwnerSitting,
     rater: Person,
-    answers: Annotated[
-        Literal["keep", "retract"], Query(description="Whether what they answered goes on counting.")
-    ] = "keep",
+    answers: Annotated[Literal["keep", "retract"], Query(description="Whether their answers still count.")] = "keep",
 ) -> list[RaterOut]:
     """Their link is void; they can be brought back."""
     found.study.remove_rater(rater, answers=answers)

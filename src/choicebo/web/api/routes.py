@@ -45,9 +45,10 @@ from choicebo.web.known_result import known_result
 
 DESCRIPTION = (
     "Questions and answers of choicebo studies for other clients. Send the owner's or a rater's token as "
-    "`Authorization: Bearer TOKEN`; a server that only this machine can reach needs none. Answers are idempotent: the same "
-    "one sent twice is one. A slash or percent sign in the name of a study is escaped once more in the path. Within version 1 "
-    'nothing is taken away: fields and addresses may be added. An error is `{"error": "a sentence"}` with a fitting status.'
+    "`Authorization: Bearer TOKEN`; a server that only this machine can reach needs none. Answers are "
+    "idempotent: the same one "
+    "sent twice counts once. Escape a slash or percent sign in the name of a study twice in the path. Within version 1 "
+    'fields and addresses may be added, but none is removed. An error is `{"error": "a sentence"}` with a fitting status.'
 )
 _LONGEST_WAIT = 60.0
 
@@ -55,12 +56,12 @@ errors: dict[int | str, dict[str, Any]] = {
     code: {"model": ErrorOut, "description": words}
     for code, words in {
         400: "Not accepted; the sentence says what is.",
-        401: "No token, or one that is not for this.",
+        401: "No token, or one that does not allow this.",
         404: "There is none.",
-        409: "Another answer or study is there.",
+        409: "There is already another answer or study.",
         413: "The body is too large.",
         423: "The study is archived, or the database can only be read.",
-        422: "Not of the right form.",
+        422: "The request has the wrong form.",
         429: "Too many wrong tokens.",
         503: "The database cannot be reached.",
     }.items()
@@ -68,7 +69,7 @@ errors: dict[int | str, dict[str, Any]] = {
 router = APIRouter(prefix="/api/v1", responses=errors)
 
 Number = Annotated[int, Path(ge=1, le=2**31)]
-Wait = Annotated[float, Query(ge=0, le=_LONGEST_WAIT, description="Seconds to wait for what is being computed.")]
+Wait = Annotated[float, Query(ge=0, le=_LONGEST_WAIT, description="Seconds to wait for the computation.")]
 
 
 def sitting(request: Request, name: Annotated[str, Path(description="The name of a study.")]) -> Seat:
@@ -82,7 +83,7 @@ def sitting(request: Request, name: Annotated[str, Path(description="The name of
 def owner_sitting(found: Annotated[Seat, Depends(sitting)]) -> Seat:
     """The study in the path, for its owner."""
     if not found.visitor.is_owner:
-        raise NotAllowedError("This is for the owner of the study.")
+        raise NotAllowedError("Only the owner of the study may do this: send the owner's token.")
     return found
 
 
@@ -151,7 +152,9 @@ def undo(
     found: Sitting,
     latest: Annotated[
         int | None,
-        Query(ge=0, le=2**31, description="The id of what is to be taken back; nothing is if it is not the latest."),
+        Query(
+            ge=0, le=2**31, description="The id of the answer to take back; nothing happens if it is not the latest."
+        ),
     ] = None,
 ) -> list[PastOut]:
     """Take back the caller's latest answer, skip or import; its question is open again. With `latest` sent twice it is one."""
@@ -185,7 +188,7 @@ def restore(found: Sitting, answer: Number) -> PastOut:
     return PastOut.of(found.past(answer))
 
 
-@router.get("/studies/{name}/wishes", summary="What the next question is to be like")
+@router.get("/studies/{name}/wishes", summary="What the next question should be like")
 def wishes(found: Sitting) -> WishesOut:
     """The caller's wishes: locks, which stay, and what is for one question."""
     return WishesOut.of(found.study.wishes(found.rater))
@@ -203,7 +206,9 @@ async def clashes(request: Request, found: Sitting, wait: Wait = 0.0) -> list[Cl
     """Answers of the caller, or of everybody for the owner, that are unlike the others; 202 while it is being computed."""
     study = found.study
     if not found.visitor.is_owner and study.raters_mode != "separate":
-        raise NotAllowedError("What is unlike the answers of others is for the owner of the study.")
+        raise NotAllowedError(
+            "Only the owner of the study may compare answers with those of others: send the owner's token."
+        )
     own = found.rater if study.raters_mode == "separate" else None
     begun = await run_in_threadpool(server_of(request).begin_status, study, own)
     known = await within(request, found, wait, begun)
@@ -212,7 +217,7 @@ async def clashes(request: Request, found: Sitting, wait: Wait = 0.0) -> list[Cl
     return [ClashOut.of(each) for each in known.surprising]
 
 
-Whose = Annotated[str, Query(description="Whose, where each rater is learned from alone; the caller's own.")]
+Whose = Annotated[str, Query(description="Whose result, if each rater is learned from alone; by default the caller's.")]
 
 
 @router.get("/studies/{name}/result", summary="What is known", responses={202: {"model": LearningOut}})
@@ -232,15 +237,13 @@ async def result(request: Request, found: Sitting, wait: Wait = 0.0, rater: Whos
 async def agreement(request: Request, found: OwnerSitting, wait: Wait = 0.0) -> AgreementOut:
     """Where tastes are related, what suits all and each, and how alike any two people are; 202 while it is computed."""
     if found.study.raters_mode != "related":
-        raise StudyError(
-            "How far people agree is known where tastes are related: create a study with raters 'related'."
-        )
+        raise StudyError("Agreement between people is learned only with raters 'related': create a study with it.")
     begun = await run_in_threadpool(server_of(request).begin_agreement, found.study)
     known = await within(request, found, wait, begun)
     if known is None and not begun.done():
         return _thinking()  # type: ignore[return-value]
     if known is None:
-        raise StudyError("How far people agree is known once two of them have answered.")
+        raise StudyError("Agreement between people is known once two of them have answered.")
     return AgreementOut(**known.to_dict())
 
 
@@ -292,7 +295,7 @@ def export(found: OwnerSitting) -> dict[str, Any]:
 def _result_of(request: Request, found: Seat, rater: str) -> str | None:
     """Whose answers the result is learned from that the caller may see."""
     if not sees_result(request, found):
-        raise NotAllowedError("The result of this study is for its owner.")
+        raise NotAllowedError("Only the owner of the study may see its result: send the owner's token.")
     return whose(found, rater)
 
 

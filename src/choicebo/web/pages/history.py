@@ -98,7 +98,7 @@ def correct(request: Request, sitting: Sitting, answer: int, form: Form) -> Resp
 def _own_answer(sitting: Seat, answer: int) -> Answer:
     past = sitting.past(answer)
     if past.question is None or past.rater != sitting.rater or past.state not in ("standing", "retracted"):
-        raise StudyNotFoundError("Only an answer of your own that still stands can be changed.")
+        raise StudyNotFoundError("Only your own answers can be changed, and only while they count.")
     return past
 
 
@@ -111,7 +111,7 @@ def amend(request: Request, sitting: Sitting, answer: int, act: str, form: Form)
     elif act == "restore":
         sitting.study.restore(past)
     else:
-        raise StudyNotFoundError("An answer can be retracted or restored.")
+        raise StudyNotFoundError("An answer can only be retracted or restored: go back to the history.")
     if wants_part(request):
         entry = _entry(sitting, sitting.past(answer))
         several = sitting.visitor.is_owner and _several(sitting)
