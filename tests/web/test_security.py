@@ -121,7 +121,7 @@ def test_who_sends_too_much_is_told_the_limit_and_the_way_back(browser: Browser)
     for content in (b"x" * (FORM_BYTES + 1), (b"x" * 65536 for _ in range(17))):
         told = browser.client.post("/api/v1/studies", content=content, headers={"Content-Type": "application/json"})
         assert told.status_code == 413
-        assert told.json() == {"error": "Too much was sent: at most 1 MB are taken at once."}
+        assert told.json() == {"error": "The request is too large: at most 1 MB are accepted at once."}
 
 
 @pytest.mark.parametrize(

@@ -18,12 +18,12 @@ from choicebo.space.spacing import spaced
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 Apart = Callable[[Rows, int, Rows], Rows]
-"""Of ranked rows the best so many that keep their distance from each other and from other rows."""
+"""The best of ranked rows that keep their distance from each other and from other rows, as many as asked for."""
 
 DRAWS = 128
 """Draws that an acquisition averages over: enough for a ranking of points, few enough for thousands of points."""
 COMPANIONS = ("dominated", "informative")
-"""How known options are chosen beside new ones: the paper's rule, or by what the answer would tell."""
+"""How known options are chosen beside new ones: the paper's rule, or those about which an answer would tell most."""
 
 
 class Beside(NamedTuple):

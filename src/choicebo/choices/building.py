@@ -1,4 +1,4 @@
-"""Many choices at once: checked as arrays, and only looked at one by one where something is wrong."""
+"""Many choices at once: checked as arrays, and one by one only if something is wrong."""
 
 from __future__ import annotations
 

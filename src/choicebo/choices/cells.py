@@ -24,7 +24,7 @@ _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
 
 def is_missing(cell: Any) -> bool:
-    """Whether a cell is empty: no text, None, NaN, or what pandas has in the place of nothing.
+    """Whether a cell is empty: no text, None, NaN, or the missing value of pandas.
 
     >>> [is_missing(cell) for cell in ("", "rye", None, math.nan, 0)]
     [True, False, True, True, False]

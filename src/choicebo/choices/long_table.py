@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 ABSENT = -1
-"""In the place of an answer or an option: there is none, or none that could be read."""
+"""Code of a missing answer or option, or of one that could not be read."""
 WEIGHT, RATER = "weight", "rater"
 """Marks that belong to an answer and not to one of its options; a rater is a code."""
 

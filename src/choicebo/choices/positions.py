@@ -41,7 +41,7 @@ def kept_positions(kept: Iterable[Any], shown: int, name: str = "kept") -> tuple
 
 
 def items(given: Iterable[Any], name: str, accepted: str = _LIST_OF_INDICES) -> list[Any]:
-    """Return a list of what was given, or raise `DataError` for what holds nothing."""
+    """Return what was given as a list, or raise `DataError` if it is not iterable."""
     try:
         return list(given)
     except Exception as error:  # such as that of an array without dimensions, or of somebody's own iterator

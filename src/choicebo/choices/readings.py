@@ -1,7 +1,7 @@
 """Other ways of answering, read as choices: pairs, best of several, rankings, best and worst, approvals, ratings.
 
 Each function takes indices of options and returns choices as (shown, kept). Their likelihood is that of Theorem 1,
-a product over the choices, with noise drawn anew for every comparison.
+a product over the choices, with independent noise for every comparison.
 """
 
 from __future__ import annotations

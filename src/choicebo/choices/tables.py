@@ -28,7 +28,7 @@ Progress: TypeAlias = Callable[[str, float], object]
 Columns: TypeAlias = Mapping[str, Sequence[Any] | NDArray[Any]]
 
 CHUNK = 2_000
-"""Rows that are looked at together: enough for arrays to pay, and so few that their texts stay in the processor's cache."""
+"""Rows that are read together: enough for arrays to pay off, and few enough for their texts to stay in the processor's cache."""
 _MOST_COLUMNS = 20_000
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _ACCEPTED = "a data frame, a list of dicts, a dict of columns, or the path or text of a CSV table"

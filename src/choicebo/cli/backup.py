@@ -59,7 +59,7 @@ def recover(
 ) -> None:
     """Bring the studies of a backup into a database, which may be a new file and may hold other studies.
 
-    All of them or none: a study of the same name is left as it is, and named. Links that were sent to raters go on working.
+    All of them or none: if a study of the same name exists, nothing is restored. Links that were sent to raters still work.
 
     \b
     Examples:

@@ -46,7 +46,7 @@ _EXTRAS = {
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at."""
+    """One thing that was checked."""
 
     what: str
     found: str
@@ -188,7 +188,7 @@ def _compiled() -> Iterator[Finding]:
 
 
 def _serving() -> Iterator[Finding]:
-    """What ``choicebo serve`` computes with unless it is told otherwise."""
+    """What ``choicebo serve`` computes with by default."""
     from choicebo.optimizer.patience import PATIENCE
     from choicebo.serving.pool import default_caps, default_processes
 

@@ -67,7 +67,7 @@ def export(
       answers   every answer, option by option, with who, when and how long (CSV)
       pareto    the options that probably no other one beats, with that probability (CSV; fits the model if necessary)
       probabilities   the same for every option shown
-      agreement   where tastes are related, how probably any two people keep the same of a set (CSV)
+      agreement   if tastes are related, how likely any two people are to keep the same options of a set (CSV)
       consensus   where tastes are related, every option with its probability for all and for each (CSV)
       people    both of these and what they mean, in words (JSON)
       choices   the answers as data for the Python library: ChoiceData as JSON

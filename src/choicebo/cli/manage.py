@@ -99,7 +99,7 @@ def archive(
     name: arguments.Name = None,
     undo: Annotated[bool, typer.Option("--undo", help="Bring the study back.")] = False,
 ) -> None:
-    """Put a study out of the way: it can be read, and nobody can answer it.
+    """Put a study aside: it can be read, but nobody can answer it.
 
     \b
     Examples:
@@ -155,7 +155,7 @@ def delete(
 
 
 def _confirm(study: Study, answers: str) -> Path | None:
-    """Where to write a back-up, if anywhere; whoever does not type the name of the study deletes nothing."""
+    """Ask where to write a back-up, if anywhere, and for the name of the study; without the name nothing is deleted."""
     if not sys.stdin.isatty():
         raise InvalidInputError(f"Deleting {study.name!r} cannot be undone: confirm it with --yes.")
     output.note(f"The study {study.name!r} with {answers} will be deleted for good.")
@@ -182,7 +182,7 @@ def raters(
 ) -> None:
     """Show who answers a study; add, remove or bring back somebody.
 
-    Whoever is removed can no longer answer. What they answered goes on counting unless --retract-answers is given;
+    A removed person can no longer answer. Their answers still count unless --retract-answers is given;
     --restore brings both back. A token opens the page of "choicebo serve" at /join/TOKEN.
 
     \b

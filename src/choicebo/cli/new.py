@@ -202,7 +202,7 @@ def read_catalogue(
     image: str | None = None,
     objectives: Sequence[str] = (),
 ) -> Catalogue:
-    """The catalogue in a table; what nobody says of its columns is found by their names and cells, and printed."""
+    """The catalogue in a table; columns that are not given are recognised by their names and cells, and printed."""
     from choicebo.space import Catalogue
 
     found = Catalogue.recognise(path, key, label, image, objectives)

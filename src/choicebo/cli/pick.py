@@ -119,7 +119,7 @@ def _rater(study: Study, rater: str | None, join: bool) -> str | None:
 
 
 def change_answer(study: Study, rater: str | None, number: int, plain: bool) -> None:
-    """Let a question be answered anew."""
+    """Let the person answer a question again."""
     from choicebo.cli.keys import Keys
     from choicebo.cli.session import PlainSession, Session
 

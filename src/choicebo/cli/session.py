@@ -81,7 +81,7 @@ class Turn(ABC):
         return max(given, 0)
 
     def change(self, number: int) -> bool:
-        """Let a question be answered anew; whether it was."""
+        """Let the person answer a question again; whether they did."""
         question = self.study.get_question(number)
         if question.rater != (self._rater or OWNER):
             raise InvalidInputError(f"Question {number} was asked to {question.rater!r}: change your own answers.")
@@ -230,14 +230,14 @@ class Session(Turn):
         return (STOP, "") if key == END else self.command(key, question) or (None, hint)
 
     def _live(self, shown: RenderableType) -> contextlib.AbstractContextManager[Live | None]:
-        """What is drawn anew at each key; where nothing can be drawn anew, it is shown once."""
+        """Redraws the table at each key; if nothing can be redrawn, it is shown once."""
         if not self._console.is_terminal:
             self._console.print(shown)
             return contextlib.nullcontext()
         return Live(shown, console=self._console, auto_refresh=False, vertical_overflow="visible")
 
     def _fits(self, options: OptionTable) -> bool:
-        """Whether the table can be drawn anew at each key: it must be seen as a whole, with the lines below."""
+        """Whether the table can be redrawn at each key: it must fit on the screen, with the lines below."""
         if not self._console.is_terminal:
             return False
         lines = self._console.render_lines(options.table((), self._console.width))

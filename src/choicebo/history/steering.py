@@ -14,7 +14,7 @@ from choicebo.space.values import suggestion
 
 @dataclass(frozen=True)
 class Steering:
-    """Wishes for the next question. Locks stay until they are taken off; the others are of one question.
+    """Wishes for the next question. Locks stay until they are removed; the other wishes apply to one question.
 
     >>> Steering({"flour": "rye"}).later
     Steering(locked={'flour': 'rye'}, like=None, include=())
@@ -37,7 +37,7 @@ class Steering:
 
     @property
     def shown(self) -> tuple[Option, ...]:
-        """Options that the question has in any case."""
+        """Options that the question must show."""
         liked = () if self.like is None or self.like in self.include else (self.like,)
         return (*self.include, *liked)
 

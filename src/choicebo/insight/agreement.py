@@ -23,17 +23,17 @@ Array = NDArray[np.float64]
 
 _THRESHOLD = 0.5
 _DRAWS, _FEWEST_DRAWS, _ALL_DRAWS = 200, 50, 6000
-"""Draws of each person, fewer of many people."""
+"""Draws of each person; fewer if there are many people."""
 _MOST_OPTIONS = 300
-"""Of more options the most promising are looked at, and those that say most about the others."""
+"""Of more options, only the most promising and the most informative are compared."""
 _DIVIDES = 0.05
-"""Standard deviation of people's probabilities from which on an option divides them."""
+"""An option divides people if the standard deviation of their probabilities is at least this."""
 _ALL_PAIRS = 3
-"""Of more people than this only the most alike and the least alike are told of."""
+"""Of more people than this, the sentences mention only the most alike and the least alike."""
 _FEW = 3
-"""Of whoever answered less often little is known."""
+"""Little is known about a person with fewer answers."""
 UNNAMED = "unnamed"
-"""Who made the choices without a rater."""
+"""Stands for whoever made the choices without a rater."""
 _FRACTIONS = (
     (0.05, "Almost nothing"),
     (0.15, "About a tenth"),
@@ -65,7 +65,7 @@ class OptionForPeople:
     """An option that was seen, and how probable it is that nothing beats it, for all and for each."""
 
     row: int
-    """Of the options of the posterior."""
+    """Row in the options of the posterior."""
     option: Any
     """As the space has it; without a space its point of the unit cube."""
     consensus: float
@@ -87,7 +87,7 @@ class PeopleInsight:
     answers: tuple[int, ...]
     """How many choices each of them made."""
     at_random: tuple[str, ...]
-    """Who seems to answer at random, and is counted for little."""
+    """Who seems to answer at random; their answers count for little."""
     options: tuple[OptionForPeople, ...]
     """Most probable for what all share first."""
     likeness: Agreement
@@ -95,7 +95,7 @@ class PeopleInsight:
     share: tuple[float, float, float]
     """The share of personal taste in what decides, and the ends of its 95 % interval."""
     sentences: tuple[str, ...]
-    """What there is to say, in words."""
+    """The findings, in plain sentences."""
     posterior: Posterior
     space: Searchable | None = None
 
@@ -202,7 +202,7 @@ class PeopleInsight:
 
 
 def agreement(posterior: Posterior, space: Searchable | None = None, *, seed: int = 0) -> PeopleInsight:
-    """Compare several people: what suits all, what each of them, and where they differ.
+    """Compare several people: what suits all of them, what suits each, and where they differ.
 
     Args:
         posterior: Of ``ChoiceGP(raters="related")``, fitted to choices of at least two people.

@@ -23,15 +23,15 @@ Array = NDArray[np.float64]
 
 _GRID = 9
 _TURNS = 12
-"""Of a parameter that goes round."""
+"""Values at which a circular parameter is evaluated."""
 _STEPS = 64
-"""To so many parts of its range exactly the reach of a continuous parameter is found."""
+"""The reachable part of a continuous parameter is rounded to this many parts of its range."""
 _MOST_CATEGORIES = 16
-"""Of a parameter with more categories the most frequent are looked at."""
+"""Of a parameter with more categories, only the most frequent are evaluated."""
 _MATTERS = 0.05
 """Parameters that explain less of an objective are not mentioned."""
 _SURE = 0.9
-"""Share of the draws that must agree on a direction before it is told."""
+"""Share of the draws that must agree on a direction before it is reported."""
 _CLEAR = 0.75
 """Share of the draws that must put the best value above each other category, or above the ends of the range."""
 _MONOTONE = 0.92
@@ -57,7 +57,7 @@ class Driver:
     values: tuple[Any, ...]
     """Values of the parameter at which the effect is given."""
     effect: Array
-    """(values,): mean of the objective with the parameter at each value, the others as they come (partial dependence)."""
+    """(values,): mean of the objective with the parameter at each value, averaged over the others (partial dependence)."""
     effect_lower: Array
     effect_upper: Array
     unit: str = ""
@@ -93,7 +93,7 @@ class Objective:
     """How much it varies over the space, in units of the noise of an answer."""
     drivers: tuple[Driver, ...]
     name: str = ""
-    """What a person called it; empty if nobody did."""
+    """The name that a person gave it; empty if it has none."""
 
     @property
     def main_drivers(self) -> tuple[Driver, ...]:
@@ -194,7 +194,7 @@ def plain_columns(dim: int) -> tuple[Column, ...]:
 
 
 class Scale(NamedTuple):
-    """Where the effect of a parameter is looked at, and how often each of its values occurs."""
+    """The values at which the effect of a parameter is evaluated, and how often each occurs."""
 
     settings: Array
     """(values, width): cube values of the parameter's columns."""

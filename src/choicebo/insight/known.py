@@ -1,4 +1,4 @@
-"""What a person makes of the objectives that are known: how large a difference shows in their answers."""
+"""Known objectives: how large a difference must be to affect a person's answers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class KnownObjective:
 
     @property
     def title(self) -> str:
-        """How pictures call it."""
+        """Its title in pictures."""
         return f"{self.name} (known)"
 
     @property

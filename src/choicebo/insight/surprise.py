@@ -1,9 +1,9 @@
 """Answers that are unlike a person's others, the option that makes them so, and the answer that they clash with.
 
-An answer is judged by the others alone. Importance weights of the draws tell roughly what those let expect; the few answers
+An answer is judged by the others alone. Importance weights of the draws approximate what those predict; the few answers
 that look suspicious are judged exactly, by a fit without them, because an answer that the model has learned from has made
-room for itself. How unlikely an answer may be depends on the person: who always does what was to be expected is sooner
-suspected of a slip than somebody who often surprises.
+room for itself. How unlikely an answer may be depends on the person: somebody who always answers as expected is suspected
+of a slip sooner than somebody who often surprises.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from choicebo.space.values import as_count
 Array = NDArray[np.float64]
 
 MIN_ANSWERS = 6
-"""With fewer answers none can be told from the others."""
+"""With fewer answers, none can be called unlike the others."""
 NOTEWORTHY = 7.5
-"""An answer is mentioned if it is so many times as surprising as the person's others. ``benchmarks/clashes.py`` counts the slips
+"""An answer is reported if it is this many times as surprising as the person's others. ``benchmarks/clashes.py`` counts the slips
 that are found and the false alarms."""
 USUAL_ANSWERS = 10
-"""So many answers of a person who is just as predictable as the model thinks are added to those given: with few answers,
-nobody is held to be more consistent than that."""
+"""Imaginary answers, exactly as predictable as the model thinks, that are added to those given: with few answers, no person
+is taken to be more consistent than that."""
 REFITS = 3
-"""So many answers are judged by a fit without them, at the most, ..."""
+"""At most so many answers are judged by a fit without them, ..."""
 SUSPICIOUS = 0.5
 """... those for which the weights give a rarity of no more than this."""
 

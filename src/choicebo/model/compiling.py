@@ -42,9 +42,9 @@ def _entries() -> list[Entry]:
 
 
 def prepare(report: Callable[[str], None] | None = None) -> None:
-    """Load the compiled code, or compile it once. ``report`` is told if there is something to wait for.
+    """Load the compiled code, or compile it once. ``report`` is called if there is something to wait for.
 
-    What a first fit does without is left to another process, so that nobody waits for it.
+    What the first fit does not need is compiled by another process, so that nobody waits for it.
     """
     global _ready
     if _ready:

@@ -33,7 +33,7 @@ Array = NDArray[np.float64]
 FIRST_DIM = 2
 """Assumed while there are too few answers to tell."""
 FIRST_CHECK = 8
-"""Answers before the dimension is first looked at."""
+"""Answers before the dimension is first checked."""
 FEW_ANSWERS = 12
 """Below this many answers no more than two latent dimensions are considered."""
 MIN_CHOICES = 4

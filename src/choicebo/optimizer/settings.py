@@ -128,7 +128,7 @@ class Settings:
         self._model(FIRST_DIM if automatic else max(int(self.latent_dim), 1), self.engine)
 
     def _take_defaults_of_answer(self) -> None:
-        """Let defaults that do not fit the way of answering be others; what was given and does not fit is refused."""
+        """Adapt the defaults to the way of answering; refuse given values that do not fit it."""
         if self.answer == "pair":
             if self.query_size not in (2, Settings.query_size):
                 raise InvalidInputError(

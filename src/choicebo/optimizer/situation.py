@@ -179,7 +179,7 @@ class Situation:
         return ChoiceData(data.X, named)
 
     def of_person(self, posterior: Posterior) -> Posterior:
-        """The posterior of who is asked; where the model tells nobody apart, that of all."""
+        """The posterior of the person who is asked, or of everybody if the model does not tell people apart."""
         if self.person is None or posterior.people is None:
             return posterior
         return posterior.of(self.person) if self.person in posterior.raters else posterior.newcomer()
@@ -231,7 +231,7 @@ class Situation:
         return replace(self, found=(*self.found, look))
 
     def look_key(self, answers: int) -> tuple[str, int]:
-        """Tells apart looks that may find different things."""
+        """Cache key of a check of the number of latent dimensions."""
         return self.first(answers).fingerprint, self.latent_dim
 
     def look(self, answers: int, known: Posterior | None = None, progress: ProgressCallback | None = None) -> Look:
@@ -251,7 +251,7 @@ class Situation:
 
     @property
     def model_key(self) -> tuple[str, int]:
-        """Tells apart models that differ, given the space and the settings."""
+        """Cache key of the model, given the space and the settings."""
         return ("" if self.data is None else self.data.fingerprint), self.latent_dim
 
     def fit(self, progress: ProgressCallback | None = None) -> Posterior:
@@ -260,7 +260,7 @@ class Situation:
         return self.model.fit_silently(self.data, self.settings.seed, progress=progress)
 
     def earlier_key(self, answers: int) -> tuple[str, int]:
-        """Tells apart models of the first so many answers."""
+        """Cache key of the model of the first so many answers."""
         return self.first(answers).fingerprint, self.latent_dim
 
     def fit_earlier(self, answers: int) -> Posterior:
@@ -318,7 +318,7 @@ class Situation:
         return self._asked(proposal, None)
 
     def _steered(self, posterior: Posterior | None, learned: int | None = None) -> Proposal:
-        """A question as it was wished for: what it has in any case, known options that fit, and new ones for the rest.
+        """A question that follows the person's wishes: their own options, known options that fit, and new ones for the rest.
 
         ``learned`` is how many answers the model has learned from, if not from all of them. A newcomer, too, is shown new options
         beside a single one that others kept.

@@ -29,7 +29,7 @@ Array = NDArray[np.float64]
 _QUIET = "0.72"
 _MOST_NUMBERED = 12
 _MOST_OTHERS = 120
-"""So many of the options that are not best are drawn as lines; more would be a grey area."""
+"""At most so many of the other options are drawn as lines; more would be a grey area."""
 
 
 def pareto_map(

@@ -59,12 +59,12 @@ GENERATOR = "choicebo report"
 
 
 def report_page(study: Study, rater: str | None = None, progress: ProgressCallback | None = None) -> str:
-    """Everything that was learned from the answers, of which there must be some.
+    """Everything that was learned from the answers; there must be at least one.
 
     Args:
         study: The study.
         rater: Whose answers are learned from; None: everybody's.
-        progress: Told of the fit, if the model is not stored.
+        progress: Called during the fit, if the model is not stored.
     """
     posterior = study.posterior(rater, progress=progress)
     assert posterior is not None

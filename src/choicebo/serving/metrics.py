@@ -17,7 +17,7 @@ WAITS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 _LOST = ("died", "hung", "grew", "scheduler")
 _LEVELS = ("urgent", "usual", "beside")
 OLDER = "The model had learned from"
-"""How the reason of a question begins that comes from a model without the last few answers."""
+"""How the reason begins if the question comes from a model without the last few answers."""
 
 
 class Metrics:
@@ -41,7 +41,7 @@ class Metrics:
             self._counts[what, label] += 1
 
     def asked(self, question: Question, seconds: float) -> None:
-        """Count a new question, and how long it was waited for."""
+        """Count a new question, and how long somebody waited for it."""
         self.count("questions", source_of(question))
         with self._lock:
             self._waits[next((limit for limit in WAITS if seconds <= limit), float("inf"))] += 1
@@ -96,7 +96,7 @@ def process_lines() -> Iterator[str]:
 
 
 def source_of(question: Question) -> str:
-    """What a question comes from."""
+    """What chose a question."""
     if question.strategy == "stand-in":
         return "stand_in"
     if question.latent_dim is None:

@@ -37,7 +37,7 @@ FOR_THE_LATEST = 0.25
 """The share of the patience for which somebody waits for the last answer to be learned, if there is a model that lacks it."""
 _MOST_THREADS = 64
 _LAST_SECONDS = 5
-"""For which those who wait are given time to hear that the server is being stopped."""
+"""Seconds for everybody who waits to hear that the server is being stopped."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Job:
 
     future: Future[Any]
     outwaited: set[str] = field(default_factory=set)
-    """Raters whose patience ended before it did: nobody waits for the same thing twice."""
+    """Raters whose patience ended first; they do not wait for the same thing twice."""
     begun: float = field(default_factory=time.monotonic)
 
 
@@ -100,7 +100,7 @@ class Scheduler:
         return self._start(key, lambda: self._wait(self._ask_in_time(study, rater))).future
 
     def _ask(self, study: Study, rater: str) -> Question:
-        """Ask however long it takes."""
+        """Ask, however long it takes."""
         begun = datetime.now(UTC)
         return self._counted(study.ask(rater), begun)
 
@@ -164,7 +164,7 @@ class Scheduler:
         return self._start(("model", study.name, share), lambda: self._thinking.submit(study.name, think))
 
     def _can_compute(self) -> bool:
-        """Whether anything computes: a cluster may have no workers, or be out of reach, and nobody waits for that."""
+        """Whether anything computes: a cluster may have no workers or be out of reach, which is not worth waiting for."""
         return not isinstance(self.pool, Computing) or self.pool.slots > 0
 
     def _at_once(self) -> int:
@@ -247,7 +247,7 @@ class Scheduler:
 
 
 def _share(study: Study, rater: str) -> str:
-    """Who waits for the same question as a rater: nobody else; or, empty, everybody who has no wishes of their own."""
+    """Key shared by raters who wait for the same question: their own name, or empty for all without wishes of their own."""
     return rater if study.raters_mode != "together" or study.wishes(rater) else ""
 
 

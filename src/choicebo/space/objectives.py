@@ -236,7 +236,7 @@ def as_objectives(
 
 
 def check_values(objectives: Sequence[Objective], values: Floats, option: Callable[[int], Option]) -> None:
-    """Refuse ``values: (n, k)`` of some options of which one is not finite, or all are the same."""
+    """Refuse ``values: (n, k)`` of some options if one is not finite, or if all are the same."""
     lacking = np.flatnonzero(~np.isfinite(values).all(1))
     if len(lacking):
         refuse_undefined(objectives, values[lacking[0]], option(int(lacking[0])))

@@ -1,4 +1,4 @@
-"""How a question comes into the history of a study, whoever else is asking and answering meanwhile.
+"""How a question enters the history of a study while others are asking and answering.
 
 Questions are computed outside of transactions, and a question that was asked meanwhile may show the same options. So those of one
 process who would compute the next question take turns: nothing is computed twice. Only other processes can come between,

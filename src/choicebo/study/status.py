@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from choicebo.study.study import Study
 
 _CANDIDATES = 128
-"""How many options are looked at to tell whether there is something left to find."""
+"""How many options are evaluated to tell whether there is something left to find."""
 
 
 @dataclass(frozen=True)

@@ -472,7 +472,7 @@ class Study:
         self._edit(lambda _: {field: value for field, value in changes.items() if value is not None})
 
     def rename(self, name: str) -> None:
-        """Give the study another name. Links of raters stay valid; whoever has it open goes on.
+        """Rename the study. Links of raters stay valid, and people who have it open can go on.
 
         Args:
             name: The new name.
@@ -847,7 +847,7 @@ class Study:
                 with a baseline, that it beats them all; without one it is a skip.
             best: The position of the best one instead.
             worst: Beside ``best``, the position of the worst one.
-            ranking: Positions instead, best first, all or the first few; a list in the place of a position is a tie.
+            ranking: Positions instead, best first, all or the first few; a list instead of a position is a tie.
             rater: Who answers; None: whoever was asked.
             seconds: How long it took.
             correction: Whether it replaces the answer that is there.
@@ -914,7 +914,7 @@ class Study:
             What was taken back.
 
         Raises:
-            StudyError: There are not so many.
+            StudyError: There are fewer than ``n``.
             UnknownRaterError: Nobody of that name answers this study.
             StudyArchivedError: The study is archived.
 
@@ -1000,7 +1000,7 @@ class Study:
             kept: The positions in ``shown`` of those kept.
             best: The position of the best one instead.
             worst: Beside ``best``, the position of the worst one.
-            ranking: Positions instead, best first, all or the first few; a list in the place of a position is a tie.
+            ranking: Positions instead, best first, all or the first few; a list instead of a position is a tie.
             rater: Whose answer it is; None: the owner's.
 
         Returns:
@@ -1054,7 +1054,7 @@ class Study:
         return ChoiceWidget(StudyLoop(self, rater, patience))
 
     def _raters_of(self, read: ReadChoices) -> tuple[str, ...]:
-        """Who made each of the choices; those whom nobody knows are named together."""
+        """Who made each of the choices; one error names all unknown people."""
         known: dict[str | None, str] = {}
         problems = Problems(read.word, transfer.NOTHING)
         for number, name in zip(read.numbers, read.raters or (), strict=True):
@@ -1437,7 +1437,7 @@ class Study:
         return found if rater is not None else replace(found, agreement=self.agreement())
 
     def agreement(self, *, progress: ProgressCallback | None = None) -> PeopleInsight | None:
-        """What suits all raters, what each of them, and where they differ.
+        """What suits all raters, what suits each of them, and where they differ.
 
         Args:
             progress: Called as ``progress(stage, fraction)`` while the model is fitted; returning ``False`` interrupts.
@@ -1748,7 +1748,7 @@ class Study:
 
         Args:
             source: Pairs (winner, loser) of options, or a table as for `import_table`.
-            rater: Whose answers they are; None: those of whom a column ``rater`` names, or the owner's.
+            rater: Whose answers they are; None: of those whom a column ``rater`` names, or the owner's.
             columns: Columns that are called otherwise than winner, loser and undecided.
             progress: Called as ``progress(stage, fraction)`` while much is read and stored.
 
@@ -1781,7 +1781,7 @@ class Study:
         Args:
             data: Choices among points of the unit cube, as `ChoiceData` or a file of it; or a table of choices among options of
                 this study, as for `import_table`.
-            rater: Whose answers they are; None: those of whom a column ``rater`` names, or the owner's.
+            rater: Whose answers they are; None: of those whom a column ``rater`` names, or the owner's.
             columns: Columns of a table that are called otherwise than choice, option and kept.
             progress: Called as ``progress(stage, fraction)`` while much is read and stored.
 
@@ -1820,7 +1820,7 @@ class Study:
                 the baseline of the study.
             columns: Columns that are called otherwise, as ``{"choice": "question_id"}``.
             options: A table of the options, if the answers name them by a key and this is no study of a catalogue.
-            rater: Whose answers they are; None: those of whom a column ``rater`` names, or the owner's.
+            rater: Whose answers they are; None: of those whom a column ``rater`` names, or the owner's.
             progress: Called as ``progress(stage, fraction)`` while much is read and stored.
 
         Returns:

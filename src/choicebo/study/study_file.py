@@ -233,7 +233,7 @@ def _parameter_table(parameter: Parameter) -> dict[str, Any]:
 
 
 def _with_step(entry: Any) -> Any:
-    """A [[parameter]] with the step that it gets where it names none; what is wrong with it is told later."""
+    """A [[parameter]] with the step that it gets where it names none; errors in it are reported later."""
     if not isinstance(entry, dict) or "step" in entry:
         return entry
     try:
@@ -285,7 +285,7 @@ def _space(document: dict[str, Any], folder: Path) -> Catalogue | dict[str, Any]
 
 
 def _show(section: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """The section with the drawing itself in the place of its file, which may go."""
+    """The section with the drawing itself instead of its file, which is then no longer needed."""
     shown = dict(section)
     file = shown.pop("file", None)
     if file is None:

@@ -1,4 +1,4 @@
-"""What can be said of a study at once: nobody waits for a result."""
+"""The result of a study that is available at once, without waiting for the model."""
 
 from __future__ import annotations
 

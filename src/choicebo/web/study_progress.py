@@ -1,4 +1,4 @@
-"""How far a study has come, going by what its model knows and not by a count of answers."""
+"""How far a study has come, judged by what its model knows and not by the number of answers."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class _Out(BaseModel):
 
     @classmethod
     def of(cls, record: object) -> Self:
-        """What is told of a record of the study, which has attributes of the same names."""
+        """A record of the study, which has attributes of the same names."""
         return cls.model_validate(record)
 
 
@@ -107,7 +107,7 @@ class StudyIn(_In):
 
 
 class EditIn(_In):
-    """What is to change of a study; what is left out stays as it is."""
+    """What to change in a study; fields that are left out stay as they are."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"question": "Which loaves would you bake again?"}]})
 
@@ -154,7 +154,7 @@ class Thinking(_Out):
 
 
 class SaidIn(_In):
-    """What was said of some options, in one of these ways."""
+    """An answer about some options, in one of these ways."""
 
     kept: Positions | None = Field(
         default=None, description="Positions in `options`; none means that the baseline beats them all."
@@ -229,7 +229,7 @@ class ClashOut(_Out):
 
 
 class WishesIn(_In):
-    """What the next question is to be like. What is left out stays as it was."""
+    """What the next question should be like. Fields that are left out stay as they were."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"like": {"minutes": 12}}]})
 
@@ -302,7 +302,7 @@ class OptionForPeopleOut(_Out):
 
 
 class ShareOut(_Out):
-    """The share of personal taste in what decides, with its 95 % interval."""
+    """The share of personal taste, with its 95 % interval."""
 
     estimate: float
     lower: float
@@ -310,7 +310,7 @@ class ShareOut(_Out):
 
 
 class LikenessOut(_Out):
-    """Probability that two people keep the same of a random set, in the order of the people."""
+    """Probability that two people keep the same options of a random set, in the order of the people."""
 
     mean: list[list[float]]
     lower: list[list[float]] = Field(description="The central 95 % interval.")
@@ -346,7 +346,7 @@ class PredictIn(_In):
 
 
 class ObjectiveNameIn(_In):
-    """A name for a hidden objective; empty takes it away."""
+    """A name for a hidden objective; an empty name removes it."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"name": "contrast"}]})
 

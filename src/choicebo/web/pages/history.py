@@ -67,7 +67,7 @@ def _clash(sitting: Seat, found: Surprise) -> dict[str, Any]:
 
 @router.get("/study/{name}/answers/{answer}/change")
 def change(request: Request, sitting: Sitting, answer: int, notice: str = "") -> Response:
-    """A question with the answer that was given, to be answered anew."""
+    """A question with its answer, to be answered again."""
     past = _own_answer(sitting, answer)
     return render(
         request,
@@ -83,7 +83,7 @@ def change(request: Request, sitting: Sitting, answer: int, notice: str = "") ->
 
 @router.post("/study/{name}/answers/{answer}/change")
 def correct(request: Request, sitting: Sitting, answer: int, form: Form) -> Response:
-    """Store another answer in the place of one."""
+    """Replace an answer by another one."""
     past = _own_answer(sitting, answer)
     said = marked(sitting.study, form)
     if said is None and sitting.study.answer == "subset" and sitting.study.baseline is not None:
