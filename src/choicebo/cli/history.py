@@ -1,4 +1,4 @@
-"""``choicebo history``, ``retract`` and ``restore``: what was answered, and what of it counts."""
+"""``choicebo history``, ``retract`` and ``restore``: what was answered, and which answers count."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def history(
     ] = None,
     json: arguments.Json = False,
 ) -> None:
-    """Show every answer as it looked, newest first.
+    """Show every answer with the options as they were shown, newest first.
 
     The id in the first column is what "choicebo retract" and "choicebo restore" take. Answers that were undone are left
-    out; with --json they are there, too, oldest first.
+    out; with --json they are included, oldest first.
 
     \b
     Examples:

@@ -43,8 +43,8 @@ def pick(
 ) -> None:
     """Answer questions in the terminal.
 
-    Of a few options, keep those that no other one beats: all that you would not give up for another one shown. Or, if
-    the study asks so, mark the best, the best and then the worst, options in order, or the better of two.
+    Of a few options, keep those that no other one beats: all that you would not give up for another one shown. Or, if the
+    study asks for it, mark the best, the best and then the worst, options in order, or the better of two.
 
     \b
     Keys:

@@ -1,4 +1,4 @@
-"""``choicebo predict``: how probable an option is to be kept, be it shown or not."""
+"""``choicebo predict``: how likely an option is to be kept, whether it was shown or not."""
 
 from __future__ import annotations
 

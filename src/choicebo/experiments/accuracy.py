@@ -114,7 +114,8 @@ def pareto_embedding(split: Split) -> Result:
 def real_orders(
     data: RealData, n_choices: int, fold: int, seed: int = 0, scale: Scale = min_max, n_test: int = REAL_TEST_SETS
 ) -> Result:
-    """What the same sets tell whoever learns more from each: one model per output, told the order of that output within the set.
+    """What the same sets teach a model that learns more from each: one model per output, given the order of that output
+    within the set.
 
     A choice says only which options no other one beats, and not in which output.
     """

@@ -91,7 +91,7 @@ def read(folder: Path, source: Source = TRAVELMODE, most: int | None = None) -> 
     Args:
         folder: Where the file is.
         source: Which file it is.
-        most: So many of the choices, spread evenly over all; None: all of them.
+        most: How many of the choices, spread evenly over all; None: all of them.
     """
     path = folder / source.file
     if not path.is_file():

@@ -46,7 +46,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Learned:
-    """What came of learning from a panel."""
+    """What was learned from a panel."""
 
     person: Callable[[str], Posterior | None]
     """What is known of a person; ``None`` for nothing."""
@@ -100,7 +100,7 @@ class Score:
 
 
 def of_sets(posterior: Posterior | None, X: Array, questions: Sequence[Choice]) -> Score:
-    """The score where any non-empty subset may be kept; who knows nothing takes all for equally probable.
+    """The score where any non-empty subset may be kept; without a posterior all are equally probable.
 
     Probabilities are those of the model, its slips included: Theorem 1, normalised over the subsets.
     """

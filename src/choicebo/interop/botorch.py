@@ -137,7 +137,7 @@ def chooser_of(
         model: A fitted model with one output for each objective; more is better.
         bounds: (2, d), the ranges of the model's inputs, where these are not the unit cube.
         seed: Of a function drawn from the model's posterior, which is then what the person wants. None: the posterior mean.
-        noise: Standard deviation of what every answer adds anew to every objective, in the model's units.
+        noise: Standard deviation of the noise that every answer adds to every objective, in the model's units.
         lapse: Probability that an answer is any non-empty subset.
 
     Returns:

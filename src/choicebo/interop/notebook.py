@@ -117,7 +117,7 @@ class ChoiceWidget(anywidget.AnyWidget):  # type: ignore[misc]
         return self._question
 
     def _received(self, _: object, content: Any, __: object) -> None:
-        """Something that the person did in the cell. It comes from a browser, so that nothing of it is taken for granted."""
+        """Something that the person did in the cell. It comes from a browser and is not trusted."""
         act = content.get("act") if isinstance(content, dict) else None
         if act not in _ACTS:
             return

@@ -34,7 +34,7 @@ def is_compiled() -> bool:
 
 
 def _entries() -> list[Entry]:
-    """Imported late: Numba takes a third of a second, and whoever only calls :func:`start` need not wait for it."""
+    """Imported late: Numba takes a third of a second, which callers of :func:`start` need not wait for."""
     from choicebo.model import jit, native
 
     assert native.LANES  # importing it names the entries

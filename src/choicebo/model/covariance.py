@@ -77,7 +77,7 @@ class HyperPrior(NamedTuple):
     scale_median: float = 3.0
     scale_spread: float = 0.3
     independence: float = 5.0
-    """How strongly latent functions are taken for uncorrelated; at 1.5 all correlations of two are equally probable."""
+    """How strongly the prior favours uncorrelated latent functions; at 1.5 all correlations of two are equally probable."""
     known_median: float = 2.0
     """Of the scale of a known objective."""
     known_spread: float = 1.5
@@ -132,7 +132,7 @@ class Kernel(NamedTuple):
     slope: Callable[[Array], Array]
     """``k'(r) / r``: all that derivatives by length-scales and by points need; finite where two points coincide."""
     freedom: float
-    """The spectral density is Student's t with so many degrees of freedom; infinite for a normal one."""
+    """Degrees of freedom of the spectral density, a Student's t; infinite for a normal one."""
 
 
 def _matern32(r: Array) -> Array:

@@ -48,11 +48,11 @@ class People(NamedTuple):
     """Who the latent values belong to, where several people answered: each of them has values of their own."""
 
     names: tuple[str | None, ...]
-    """Of those who answered, in the order of their first answers; None for answers of whom nothing is known."""
+    """Of those who answered, in the order of their first answers; None for answers without a name."""
     of_row: NDArray[np.int64]
     """(m,): for each row of the options, the number of the person whose latent value it is."""
     personal: int = 0
-    """So many of the inducing options, the first of them, stand for what is personal; see :mod:`~choicebo.model.people`."""
+    """How many of the first inducing options represent what is personal; see :mod:`~choicebo.model.people`."""
 
 
 class Pairs(NamedTuple):
@@ -201,7 +201,7 @@ class Likelihood:
         return result
 
     def sample(self, most: int) -> Likelihood:
-        """So many of the choices, spread evenly over all, where there are at least twice as many.
+        """This many of the choices, spread evenly over all, if there are at least twice as many.
 
         With features only their options stay, and the inducing ones; without, all do. So whitened values mean the same.
         """

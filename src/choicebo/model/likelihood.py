@@ -28,9 +28,10 @@ Array = NDArray[np.float64]
 
 LIKELIHOODS = ("choice", "pseudo_rational", "batch_preference", "noticeable_difference")
 THRESHOLD = 1.0
-"""Of a noticeable difference, in units of the noise: two options of the same value are told apart about every second time."""
+"""Of a noticeable difference, in units of the noise: a difference between two options of the same value is noticed about
+every second time."""
 MOST_BESTS = 5
-"""Latent dimensions of a pseudo-rational choice, at the most: all ways in which they can share the kept options are looked at."""
+"""Most latent dimensions of a pseudo-rational choice: all ways in which they can share the kept options are enumerated."""
 MAX_KEPT = 12
 """Inclusion-exclusion over the kept options has ``2^kept`` terms; past this, a choice that also rejects is refused."""
 

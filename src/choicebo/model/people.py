@@ -45,14 +45,14 @@ class PeopleDraws(NamedTuple):
     """Draws of what several people share and of what is each one's own."""
 
     names: tuple[str | None, ...]
-    """In the order of their first answers; None: answers of whom nothing is known."""
+    """In the order of their first answers; None: answers without a name."""
     hyper: Hyperparameters
     whitened: Array
     """(chains, draws, n_e, shared + people * personal)"""
     inducing: Rows
     """(shared,): rows of the options that stand for all, those that tell most first."""
     personal: int
-    """The first so many of them stand for what is personal."""
+    """How many of the first ones represent what is personal."""
     lapses: Array
     """(people,): how probable a slip is of each."""
 
@@ -77,7 +77,7 @@ class PeopleDraws(NamedTuple):
         return scaled, self.whitened[..., : len(self.inducing)]
 
     def of(self, number: int) -> tuple[Hyperparameters, Array]:
-        """The same of one person; number -1 is one of whom nothing is known beyond what all share."""
+        """The same for one person; number -1 is a person without answers."""
         shared = len(self.inducing)
         own = self.whitened[..., shared:].reshape(*self.whitened.shape[:3], len(self.names), self.personal)
         # What the answers say nothing of is as probable as before them.

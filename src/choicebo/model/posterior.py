@@ -41,7 +41,7 @@ Array = NDArray[np.float64]
 
 PREDICTION_RULES = ("pareto", "likelihood", "mean")
 SHORTLIST = 64
-"""Of many options, so many of the best are looked at for a question."""
+"""Number of the best options that a question considers, if there are many."""
 _CHUNK = 1024
 _MAX_DRAWS = 2**20
 _HALVINGS = 16
@@ -392,7 +392,7 @@ class Posterior:
         )
 
     def _sketch_of_people(self, draws: int) -> Posterior:
-        """The same of several people: fewer draws, and all options, for each of them is another's best."""
+        """The same for several people: fewer draws, but all options, because different people prefer different ones."""
         if self.people is None:
             raise ValueError("there are no people")
         chains, each = self.whitened.shape[:2]
@@ -448,7 +448,7 @@ class Posterior:
             Values, (draws, n, n_e).
 
         Raises:
-            InvalidInputError: The points do not have this shape, or so many draws are not possible.
+            InvalidInputError: The points do not have this shape, or the number of draws is not possible.
 
         Examples:
             >>> posterior.sample([[0.5, 0.5], [0.1, 0.9]], draws=50).shape
@@ -681,7 +681,7 @@ class Posterior:
     ) -> Loo:
         """Compute how well each choice is predicted from all others: PSIS-LOO, and exact refits where its k-hat is too large.
 
-        A refit draws anew from the latent values without the choice, at the same hyperparameters. Probabilities are normalised
+        A refit draws the latent values again without the choice, at the same hyperparameters. Probabilities are normalised
         over the subsets of each set. A choice with a weight stands for as many people who answered alike: one of them is left out
         (all of it, where the weight is below 1), and its score counts ``weight`` times. So it makes no difference whether equal
         answers are given one by one or as one with a weight.
@@ -752,7 +752,7 @@ class Posterior:
         return Likelihood.of(self.data, self.likelihood, spec.lapse, threshold=spec.threshold, by_person=by_person)
 
     def _loo_of_person(self) -> Loo:
-        """By importance weights alone: what others said stays, so there is no fit without one answer at hand."""
+        """By importance weights alone: a refit without one answer would need the answers of the others."""
         likelihood = self._plain_likelihood()
         latent = self.sample(likelihood.X, draws=self.draws.count)
         order = np.arange(self.draws.count).reshape(self.whitened.shape[1::-1]).T.reshape(-1)

@@ -234,7 +234,7 @@ class ChoiceOptimizer:
 
         Args:
             locked: Values that new options are to have, by name, in this and all further questions; ``{}`` takes all locks off.
-            like: An option of which more are wanted: the new options of this question resemble it, and it is shown beside them.
+            like: An option to show more of: the new options of this question resemble it, and it is shown beside them.
             include: Options that this question is to have as they are, such as one of the person's own.
             patience: Seconds to wait for the model; then a question is asked that needs none, and the model goes on learning in
                 the background. None: as long as it takes.
@@ -289,7 +289,7 @@ class ChoiceOptimizer:
                 these": with a baseline, that it beats all of them; without one, it is a skip.
             best: The position of the best one instead.
             worst: Beside ``best``, the position of the worst one.
-            ranking: Positions instead, best first, all or the first few; a list in the place of a position is a tie.
+            ranking: Positions instead, best first, all or the first few; a list instead of a position is a tie.
 
         Raises:
             InvalidInputError: A position is not there, or nothing is answered.
@@ -340,7 +340,7 @@ class ChoiceOptimizer:
             How many were taken back.
 
         Raises:
-            InvalidInputError: There are not so many.
+            InvalidInputError: There are fewer than ``n``.
 
         Examples:
             >>> optimizer.undo()

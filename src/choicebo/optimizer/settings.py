@@ -183,7 +183,7 @@ class Settings:
         return tuple(ACQUISITIONS[name] for name in self.acquisitions)
 
     def model(self, latent_dim: int, known: KnownObjectives | None = None) -> ChoiceGP:
-        """The model with so many hidden objectives, beside those that are known."""
+        """The model with this many hidden objectives, besides the known ones."""
         from choicebo.model.engines import question_engine
 
         engine = question_engine(self.engine) if isinstance(self.engine, str) else self.engine

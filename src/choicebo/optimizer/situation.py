@@ -70,7 +70,7 @@ class Situation:
 
     @cached_property
     def key(self) -> str:
-        """Tells apart all situations in which the next question may differ, given the space and the settings."""
+        """Cache key of the next question, given the space and the settings."""
         content = [
             [event.kind, event.target, event.kept, event.options, event.new, event.question and event.question.found_by]
             for event in self.events
@@ -84,7 +84,7 @@ class Situation:
 
     @cached_property
     def for_one(self) -> str:
-        """Tells apart what is not the same for all who are learned from together; empty where nothing is."""
+        """The part of the key that is not shared by all who are learned from together; empty if all is shared."""
         own = [self.steering.to_dict(), self.beginning, *([self.person] if self.people else [])]
         alike = not (self.steering or self.beginning or self.people)
         return "" if alike else json.dumps(own, sort_keys=True, default=str)

@@ -246,7 +246,7 @@ class Asking:
         return found if all(event.kind in _HARMLESS for event in since) else None
 
     def learn(self, rater: str | None) -> None:
-        """Fit the model of all answers for :meth:`ask` to ask by. The number of latent dimensions is looked at elsewhere."""
+        """Fit the model of all answers for :meth:`ask` to ask by. The number of latent dimensions is checked elsewhere."""
         name = self._events.rater(rater)
         share = self.share(name)
         with self._events.reading() as state:

@@ -55,7 +55,7 @@ class PosteriorStore:
         return self._find(sa.select(CacheRow.id), key) is not None
 
     def load(self, key: tuple[str, int]) -> Posterior | None:
-        """The model of these answers; None if it is not stored, or damaged: that costs time, no more."""
+        """The model of these answers; None if it is not stored, or damaged, which only costs time."""
         content = self._find(sa.select(CacheRow.content), key)
         try:
             return None if content is None else self._fitting(from_bytes(content, self._known), key)
@@ -63,7 +63,7 @@ class PosteriorStore:
             return None
 
     def save(self, key: tuple[str, int], posterior: Posterior) -> None:
-        """Store a model; the oldest go. A database that may only be read is left alone: that costs time, no more."""
+        """Store a model and drop the oldest ones. A read-only database is left alone, which only costs time."""
         insert: Any = sqlite.insert if self._storage.is_sqlite else postgresql.insert
         row = {"study_id": self._study_id, "kind": _KIND, "key": self._key(key), "content": to_bytes(posterior)}
         mine = CacheRow.study_id == self._study_id
@@ -218,7 +218,7 @@ def _check_people(found: Posterior, options: int) -> None:
 
 
 def _check_shapes(found: Posterior, known: int) -> None:
-    """Refuse arrays that do not belong together, and numbers that are none."""
+    """Refuse arrays that do not belong together, and values that are not numbers."""
     latent_dim, inputs = found.spec.latent_dim, found.data.dim
     chains, draws = found.whitened.shape[:2]
     options = np.unique([row for choice in found.data.choices for row in choice.shown])

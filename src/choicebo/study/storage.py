@@ -3,7 +3,7 @@
 A write transaction on SQLite takes the write lock at its beginning, so that what it reads stays true until it commits;
 on PostgreSQL the caller locks the row of the study. Reading happens in one snapshot on both.
 
-SQLite lets whoever asks at the right moment write first, and a process of many threads could starve some of them. So the
+SQLite lets a process that asks at the right moment write first, and a process of many threads could starve some of them. So the
 threads of one process queue for each file and write in the order in which they came.
 
 A file that cannot be written can be read. SQLite wants to write beside a file even to read it, unless it is told that nobody

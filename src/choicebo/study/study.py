@@ -618,7 +618,7 @@ class Study:
         Args:
             rater: Who wishes; None: the owner.
             locked: Values that new options are to have, by name, until they are taken off; ``{}`` takes all locks off.
-            like: An option of which more are wanted: the new options of the next question resemble it.
+            like: An option to show more of: the new options of the next question resemble it.
             include: Options that the next question is to have as they are, such as one of the person's own.
             clear: Whether to forget earlier wishes.
 
@@ -1143,7 +1143,7 @@ class Study:
             return state.question(rules.asked_id(state, id))
 
     def history(self, rater: str | None = None) -> tuple[Answer, ...]:
-        """List every answer, skip and addition as it looked, oldest first.
+        """List every answer, skip and addition with its options as they were shown, oldest first.
 
         Args:
             rater: Whose; None: everybody's.

@@ -19,7 +19,8 @@ FORM_BYTES = 1 << 20
 UPLOAD_BYTES = 32 << 20
 UPLOAD_PATHS = ("/studies/catalogue",)
 _READ_ON = 8
-"""A body so many times too large is still read to its end: a browser shows no answer that comes while it is sending."""
+"""A body up to this many times too large is still read to its end, because browsers ignore a response that comes while they
+send."""
 _TOO_SLOW = "The request did not arrive in time: check the connection, and send it again."
 _STOPPING = "The server is being stopped: try again in a moment."
 _WAY_OUT = {"/studies/catalogue": "Make the images smaller, or leave some of them out."}
@@ -71,7 +72,7 @@ class Guard:
         self.app = app
         self.loopback_only = loopback_only
         self.tell = tell
-        """How a visitor is told of a failure: a request, a status and a sentence become a response."""
+        """How a visitor hears of a failure: a request, a status and a sentence become a response."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""

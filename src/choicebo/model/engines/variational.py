@@ -152,16 +152,16 @@ class Variational:
     starts: int = 16
     """Random starting points of the short course."""
     finalists: int = 2
-    """So many of the best then run the long course; the one with the best bound at its end counts."""
+    """Number of the best that run the long course; the one with the best bound at its end counts."""
     rounds: int = 30
-    """Of the long course."""
+    """Rounds of the long course."""
     steps_per_round: int = 5
     """Steps on the approximation for each step on the hyperparameters."""
     learning_rate: float = 0.1
     hyper_learning_rate: float = 0.3
     subset: int = 1000
-    """Of more than twice as many choices, hyperparameters are learned from so many, spread evenly over all; the approximation
-    is then fitted to all choices."""
+    """If there are more than twice as many choices, hyperparameters are learned from this many, spread evenly over all; the
+    approximation is then fitted to all choices."""
     num_samples: int = 400
     num_chains: int = 4
     """The draws are independent; they are handed out as that many chains so that every engine's look alike."""

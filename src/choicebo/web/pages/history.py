@@ -1,4 +1,4 @@
-"""History: every answer as it looked, newest first; retract and restore."""
+"""History: every answer as it was given, newest first; retract and restore."""
 
 from __future__ import annotations
 
