@@ -34,7 +34,7 @@ def test_an_empty_line_takes_all_locks_off(run, bread):
 
 def test_more_like_one_of_these_in_lines_for_a_screen_reader(run, bread):
     result = run("pick", bread, "--plain", input="m\n2\nm\n9\n1\nq\n")
-    assert "The next question has more like option 2." in result.stdout
+    assert "The next question will show more like option 2." in result.stdout
     assert "There is no option '9'" in result.stdout
     with Study.open(bread) as study:
         first, second = study.questions()
@@ -46,7 +46,7 @@ def test_an_own_option_is_asked_for_value_by_value(run, bread):
         option = study.ask().options[0]
         values = [str(option[parameter.name]) for parameter in study.space.parameters]
     result = run("pick", bread, "--plain", input="\n".join(["o", *values, "1", "q", ""]))
-    assert "The next question has your own option." in result.stdout
+    assert "The next question will show your own option." in result.stdout
     with Study.open(bread) as study:
         assert option in study.questions()[1].options
 

@@ -54,7 +54,7 @@ def pick(
       s           skip the question
       u           undo the latest answer or skip; its question comes again
       0           none of these: what you have today is better (if the study names that)
-      k           keep a property in the questions to come, such as: typeface serif (k alone takes all locks off)
+      k           keep a property from the next question on, such as: typeface serif (k alone removes all locks)
       m           more like one of these in the next question
       o           compare with an option of your own in the next question
       ?           why these options

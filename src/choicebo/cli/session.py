@@ -34,7 +34,7 @@ UNFINISHED = {
     "pair": "Mark the better option, = if you cannot decide, or s to skip.",
 }
 NO_PAIR = "This is for two options: mark one, or s to skip."
-NO_BASELINE = "This study names nothing to fall back on: s skips."
+NO_BASELINE = "This study has nothing to fall back on: press s to skip."
 STOP, SKIP, UNDO, NONE = "stop", "skip", "undo", "none"
 LOCK, LIKE, OWN = "lock", "like", "own"
 Act = str | Said
@@ -110,7 +110,7 @@ class Turn(ABC):
         study, space = self.study, self.study.space
         if wish == LOCK:
             written = self.read_text(
-                "Keep which property at which value? Such as: typeface serif; nothing takes all locks off."
+                "Keep which property at which value? Such as: typeface serif. An empty line removes all locks."
             )
             if not written:
                 study.steer(self._rater, locked={})
@@ -127,11 +127,11 @@ class Turn(ABC):
             if not 0 <= place < len(question.options):
                 return f"There is no option {written!r}: give its number."
             study.steer(self._rater, like=question.options[place])
-            return f"The next question has more like option {written}."
+            return f"The next question will show more like option {written}."
         names = [space.key] if isinstance(space, Catalogue) else [each.name for each in space.parameters]
         texts = {name: self.read_text(f"Your own option: {name}?") for name in names}
         study.steer(self._rater, include=[written_option(space, texts)])
-        return "The next question has your own option."
+        return "The next question will show your own option."
 
     def why(self, question: Question) -> str:
         """Why these options, in some sentences."""
@@ -226,7 +226,7 @@ class Session(Turn):
             return None, ""
         if key == ENTER:
             return (None, UNFINISHED[marks.way]) if marks.said is None else (marks.said, "")
-        hint = f"{key!r} is no key here." if key.isprintable() and key != " " else ""
+        hint = f"{key!r} does nothing here." if key.isprintable() and key != " " else ""
         return (STOP, "") if key == END else self.command(key, question) or (None, hint)
 
     def _live(self, shown: RenderableType) -> contextlib.AbstractContextManager[Live | None]:
@@ -286,7 +286,7 @@ class PlainSession(Turn):
         none = ", 0 for none of these" if self.study.baseline else ""
         self.say(f"{LINES[self.study.answer]}; or s to skip, u to undo{none}, ? for why, q to stop.")
         self.say(
-            "For the questions to come: k keeps a property, m shows more like one of these, o compares with your own."
+            "For the next questions: k keeps a property, m shows more like one of these, o compares with your own."
         )
         while True:
             line = self._stream.readline()

@@ -29,7 +29,7 @@ _KINDS = {
     "3": "one of several values in an order, such as small, medium, large",
     "4": "one of several values without an order, such as a colour",
     "5": "always the same value",
-    "6": "an angle or a hue: it goes round",
+    "6": "an angle or a hue: the end meets the start",
 }
 _WAYS = {
     "1": ("subset", "keep all that no other one beats"),
@@ -224,7 +224,7 @@ def _overview(parameters: list[Parameter | Fixed]) -> Table:
             whole = "whole numbers, " if isinstance(parameter, Integer) else ""
             step = getattr(parameter, "step", None)
             notes = [f"in steps of {step:g}"] if step else []
-            notes += ["log"] * parameter.log + ["going round"] * parameter.circular
+            notes += ["log"] * parameter.log + ["circular"] * parameter.circular
             words = f"{whole}{parameter.low:g} to {parameter.high:g} {parameter.unit}".rstrip()
             words += f" ({', '.join(notes)})" if notes else ""
         else:

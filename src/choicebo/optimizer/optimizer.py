@@ -233,7 +233,7 @@ class ChoiceOptimizer:
         """Ask another question. Questions already open stay open, and nothing similar to their new options is proposed.
 
         Args:
-            locked: Values that new options are to have, by name, in this and all further questions; ``{}`` takes all locks off.
+            locked: Values that new options must have, by name, in this and all further questions; ``{}`` removes all locks.
             like: An option to show more of: the new options of this question resemble it, and it is shown beside them.
             include: Options that this question is to have as they are, such as one of the person's own.
             patience: Seconds to wait for the model; then a question is asked that needs none, and the model goes on learning in

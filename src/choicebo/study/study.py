@@ -617,7 +617,7 @@ class Study:
 
         Args:
             rater: Who wishes; None: the owner.
-            locked: Values that new options are to have, by name, until they are taken off; ``{}`` takes all locks off.
+            locked: Values that new options must have, by name, until they are removed; ``{}`` removes all locks.
             like: An option to show more of: the new options of the next question resemble it.
             include: Options that the next question is to have as they are, such as one of the person's own.
             clear: Whether to forget earlier wishes.
