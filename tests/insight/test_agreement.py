@@ -110,7 +110,7 @@ def test_a_person_with_one_answer_is_told_of(two: PeopleInsight) -> None:
     once = cb.ChoiceData(data.X, [*data.choices, cb.Choice((0, 1, 2), (0,), rater="Cy")])
     found = found_of(once)
     assert found.answers == (8, 8, 1)
-    assert any("Of Cy there are fewer than 3 answers" in told for told in found.sentences)
+    assert any("Cy gave fewer than 3 answers" in told for told in found.sentences)
     assert found.of("Cy")
 
 
@@ -125,7 +125,7 @@ def test_many_people_with_two_answers_each() -> None:
     data = asked(people, 2)
     found = found_of(data)
     assert len(found.names) == 12
-    assert "Of 12 people there are fewer than 3 answers" in found.sentences[-1]
+    assert "12 people gave fewer than 3 answers" in found.sentences[-1]
     assert len(found.sentences) < 10
 
 

@@ -202,7 +202,7 @@ def _surprise(
     option, rarity = shown[position], _rarity(expectation)
     surprise = float(-np.log(rarity) / usual)
     name = labels[option] if labels is not None else f"option {position + 1} of {len(shown)}"
-    like = "agrees with your others" if rarity > 0.5 else "is not the likeliest, but plausible given your others"
+    like = "agrees with your others" if rarity > 0.5 else "is not the likeliest, but within what your others suggest"
     number, against = answers[expectation.choice], None if clash.against is None else answers[clash.against]
     sentence = f"Answer {number + 1} {like}."
     if surprise >= NOTEWORTHY:

@@ -122,8 +122,7 @@ class Cluster(Computing):
         has = f"choicebo {found}" if found[:1].isdigit() else "no choicebo"
         return (
             f"The worker {worker} has {has}, but choicebo {_own_version()} is needed, so it is not used. Install the "
-            "same version "
-            f"there: pip install 'choicebo[dask]=={_own_version()}'."
+            f"same version there: pip install 'choicebo[dask]=={_own_version()}'."
         )
 
     # ---- what is computed
