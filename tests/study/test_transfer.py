@@ -79,7 +79,7 @@ def test_choices_must_be_about_options_of_the_study(tmp_path):
     data.save(tmp_path / "choices.csv")
     from_csv, from_json = (transfer.read_choices(SPACE, each) for each in (tmp_path / "choices.csv", data.to_json()))
     assert list(transfer.added(from_csv)) == list(transfer.added(from_json)) != []
-    with pytest.raises(DataError, match=r"Choice 0: its option 1 .* none of this study's options"):
+    with pytest.raises(DataError, match=r"Choice 0: its option 1 .* not one of this study's options"):
         transfer.read_choices(SPACE, cb.ChoiceData([[0.0, 0.0], [0.5, 0.51]], [((0, 1), (0,))]))
     with pytest.raises(DataError, match="have 1 inputs"):
         transfer.read_choices(SPACE, cb.ChoiceData([[0.0], [0.5]], [((0, 1), (0,))]))

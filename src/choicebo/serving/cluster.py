@@ -121,7 +121,7 @@ class Cluster(Computing):
         found = self._versions[worker]
         has = f"choicebo {found}" if found[:1].isdigit() else "no choicebo"
         return (
-            f"The worker {worker} has {has}, but choicebo {_own_version()} is needed, so it is not used. Install the "
+            f"The worker {worker} has {has}, and choicebo {_own_version()} is needed, so it is not used. Install the "
             f"same version there: pip install 'choicebo[dask]=={_own_version()}'."
         )
 
