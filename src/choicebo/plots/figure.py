@@ -37,7 +37,7 @@ def new_figure(rows: int = 1, columns: int = 1, size: tuple[float, float] = (7.0
 
 
 def require(given: object, kind: Any, what: str, source: str, *, of: type | None = None) -> None:
-    """Refuse what cannot be drawn, saying where what can be drawn comes from; ``of`` is what a list must hold."""
+    """Refuse what cannot be drawn, and say which function returns what can; ``of`` is the type of a list's items."""
     if not isinstance(given, kind) or (of is not None and not all(isinstance(each, of) for each in given)):
         raise InvalidInputError(f"{what} is {as_given(given)}; give what {source} returned.")
 

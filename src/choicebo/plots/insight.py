@@ -204,7 +204,7 @@ def effect_curves(objectives: Sequence[Objective], most: int = 4) -> Figure:
 
 
 def reliability(calibration: Calibration) -> Figure:
-    """Draw predicted probabilities against observed shares; honest predictions lie on the diagonal.
+    """Draw predicted probabilities against observed shares; well-calibrated predictions lie on the diagonal.
 
     Args:
         calibration: What `insight.calibration` returned.

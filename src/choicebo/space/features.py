@@ -24,7 +24,7 @@ _DESCRIPTION_ROWS = 20
 
 @dataclass(frozen=True)
 class Features:
-    """The features of a catalogue, and what became of the other columns."""
+    """The features of a catalogue, and why other columns are not features."""
 
     points: Floats
     """All rows in the unit cube: (n, dim), read-only."""

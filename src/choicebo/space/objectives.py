@@ -30,9 +30,9 @@ _FORM = re.compile(r"(?P<goal>\S+)\s+(?P<name>[^=<>!]+?)\s*(?:=(?!=)\s*(?P<formu
 
 @dataclass(frozen=True, repr=False)
 class Objective:
-    """What is known to matter: a parameter, a column or a formula of them that is to be small, or large.
+    """A known objective: a parameter, a column or a formula of them that should be small, or large.
 
-    A formula is written as in a constraint; a comparison in it counts 1 where it holds and 0 elsewhere.
+    A formula is written as in a constraint; a comparison in it is 1 if it holds and 0 if not.
 
     Examples:
         >>> price = Objective("minimise price = 2*flour + 3*(oven == 'gas')")
@@ -152,7 +152,7 @@ class Objective:
 
 @contextmanager
 def _of_objective() -> Iterator[None]:
-    """Errors of the parser, which reads constraints as well, speak of an objective."""
+    """Make errors of the parser, which also reads constraints, speak of an objective."""
     try:
         yield
     except SpaceError as error:

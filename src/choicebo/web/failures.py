@@ -1,4 +1,4 @@
-"""What the browser or client is told when something fails: a sentence and a status, never a stack trace."""
+"""What the browser or client hears when something fails: a sentence and a status, never a stack trace."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ _SORRY = "Something went wrong on the server. Your earlier answers are stored; t
 
 
 def explain(request: Request, error: BaseException) -> str:
-    """What to tell of an error that came up in the background."""
+    """What to say about an error that came up in the background."""
     if isinstance(error, ChoiceboError):
         return _told(request, error)
     log.error("A computation failed.", exc_info=error)

@@ -29,7 +29,7 @@ _HOST = re.compile(r"([\w.-]+|\[[0-9a-fA-F:.]+\])(?::[0-9]{0,5})?", re.ASCII)
 _LENGTH = re.compile(r"[0-9]{1,15}")
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _BODY_SECONDS = 30.0
-"""For which a body may take if it is short; a long one has more time, at ``_SLOWEST`` bytes in a second."""
+"""Seconds that a short body may take; a long one has more time, at ``_SLOWEST`` bytes per second."""
 _SLOWEST = 1 << 14
 
 CONTENT_POLICY = "; ".join(

@@ -12,7 +12,7 @@ from choicebo.web.context import Seat, server_of, within
 from choicebo.web.people import is_of_others
 
 _BEFORE_COUNTS = 0.2
-"""Seconds for which an earlier model is waited for before counts have to do."""
+"""Seconds to wait for an earlier model before falling back to counts."""
 
 
 async def known_result(request: Request, sitting: Seat, learned_from: str | None) -> StudyResult:

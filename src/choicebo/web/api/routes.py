@@ -135,7 +135,7 @@ async def question(request: Request, found: Sitting, wait: Wait = 0.0) -> Questi
 
 @router.post("/studies/{name}/questions/{number}/answer", summary="Answer")
 def answer(request: Request, found: Sitting, number: Number, given: AnswerIn) -> AnswerOut:
-    """Store what was said. The same again changes nothing; another answer is refused unless a correction."""
+    """Store an answer. The same one sent again changes nothing; a different one is refused unless it is a correction."""
     told = found.tell(number, **given.said(), seconds=given.seconds, correction=given.correction)
     return AnswerOut.of(told)
 
@@ -157,7 +157,7 @@ def undo(
         ),
     ] = None,
 ) -> list[PastOut]:
-    """Take back the caller's latest answer, skip or import; its question is open again. With `latest` sent twice it is one."""
+    """Take back the caller's latest answer, skip or import; its question is open again. With `latest` it is safe to send twice."""
     taken = found.study.undo(rater=found.rater, latest=latest)
     return [PastOut.of(past) for past in taken]
 
@@ -176,7 +176,7 @@ def history(found: Sitting) -> list[PastOut]:
 
 @router.post("/studies/{name}/answers/{answer}/retract", summary="Retract an answer")
 def retract(found: Sitting, answer: Number) -> PastOut:
-    """It stays in the history, and is not learned from."""
+    """It stays in the history, but the model ignores it."""
     found.study.retract(found.past(answer))
     return PastOut.of(found.past(answer))
 
@@ -190,13 +190,13 @@ def restore(found: Sitting, answer: Number) -> PastOut:
 
 @router.get("/studies/{name}/wishes", summary="What the next question should be like")
 def wishes(found: Sitting) -> WishesOut:
-    """The caller's wishes: locks, which stay, and what is for one question."""
+    """The caller's wishes: locks, which stay, and wishes for one question."""
     return WishesOut.of(found.study.wishes(found.rater))
 
 
 @router.post("/studies/{name}/wishes", summary="Steer the next question")
 def steer(found: Sitting, given: WishesIn) -> WishesOut:
-    """Lock values, ask for more like an option, or add options of one's own. An open question stays as it is."""
+    """Lock values, ask for more like an option, or add your own options. An open question stays as it is."""
     how = given.model_dump()
     return WishesOut.of(found.study.steer(found.rater, **how))
 
@@ -235,7 +235,7 @@ async def result(request: Request, found: Sitting, wait: Wait = 0.0, rater: Whos
 
 @router.get("/studies/{name}/agreement", summary="What suits everybody", responses={202: {"model": Thinking}})
 async def agreement(request: Request, found: OwnerSitting, wait: Wait = 0.0) -> AgreementOut:
-    """Where tastes are related, what suits all and each, and how alike any two people are; 202 while it is computed."""
+    """If tastes are related: what suits all, what suits each, and how alike any two people are; 202 while it is computed."""
     if found.study.raters_mode != "related":
         raise StudyError("Agreement between people is learned only with raters 'related': create a study with it.")
     begun = await run_in_threadpool(server_of(request).begin_agreement, found.study)
@@ -268,7 +268,7 @@ async def predict(
 
 @router.post("/studies/{name}/objectives/{number}", summary="Name a hidden objective")
 def name_objective(found: OwnerSitting, number: Number, given: ObjectiveNameIn, rater: Whose = "") -> ObjectiveNameOut:
-    """The name follows the objective when later fits number it differently. Empty takes it away."""
+    """The name follows the objective when later fits number it differently. An empty name removes it."""
     found.study.name_objective(number, given.name, whose(found, rater))
     return ObjectiveNameOut(number=number, name=given.name.strip())
 
@@ -293,7 +293,7 @@ def export(found: OwnerSitting) -> dict[str, Any]:
 
 
 def _result_of(request: Request, found: Seat, rater: str) -> str | None:
-    """Whose answers the result is learned from that the caller may see."""
+    """Whose result the caller may see."""
     if not sees_result(request, found):
         raise NotAllowedError("Only the owner of the study may see its result: send the owner's token.")
     return whose(found, rater)

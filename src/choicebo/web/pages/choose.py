@@ -46,7 +46,7 @@ NOTICES = {
     "answered": "This question was answered already, perhaps in another window. That answer stands; here is what is next.",
 }
 _BEFORE_PROGRESS = 5.0
-"""Seconds for which the part of the page that says how far it has come waits for that."""
+"""Seconds to wait for how far the study has come before showing the page without it."""
 COACHED = "choicebo_coached"
 """Cookie of those who have seen how to choose."""
 _YEAR = 365 * 24 * 3600
@@ -135,7 +135,7 @@ def _begin_progress(request: Request, sitting: Seat) -> Future[Progress | None] 
 
 
 def _progress(request: Request, sitting: Seat, shown: bool = False, late: bool = False) -> dict[str, Any]:
-    """What is known at once of how far the study has come.
+    """How far the study has come, as far as it is known at once.
 
     ``shown``: whether the page has looked since the answer; ``late``: whether what it looked for is still being computed.
     """
