@@ -157,7 +157,7 @@ def undo(
         ),
     ] = None,
 ) -> list[PastOut]:
-    """Take back the caller's latest answer, skip or import; its question is open again. With `latest` it is safe to send twice."""
+    """Take back the caller's latest answer, skip or import, and reopen its question. With `latest` it is safe to send twice."""
     taken = found.study.undo(rater=found.rater, latest=latest)
     return [PastOut.of(past) for past in taken]
 
