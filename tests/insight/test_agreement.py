@@ -56,7 +56,7 @@ def test_sentences_say_what_people_agree_and_differ_about(two: PeopleInsight) ->
 
 def test_the_first_sentence_is_the_share_of_personal_taste(two: PeopleInsight, four: PeopleInsight) -> None:
     for each in (two, four):
-        assert "of what decides is personal taste (between" in each.sentences[0]
+        assert "of what decides the answers is personal taste (between" in each.sentences[0]
         assert 0 <= each.share[1] <= each.share[0] <= each.share[2] <= 1
     assert two.share[0] > four.share[0]
 

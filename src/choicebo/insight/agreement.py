@@ -309,7 +309,7 @@ def _share(posterior: Posterior, alike: Agreement) -> tuple[float, float, float]
 
 def _told_share(estimate: float, lower: float, upper: float) -> str:
     words = next(words for limit, words in _FRACTIONS if estimate < limit)
-    return f"{words} of what decides is personal taste (between {100 * lower:.0f} and {100 * upper:.0f} %)."
+    return f"{words} of what decides the answers is personal taste (between {100 * lower:.0f} and {100 * upper:.0f} %)."
 
 
 def _told_of_options(found: PeopleInsight) -> list[str]:
