@@ -41,7 +41,11 @@ def test_tables_go_to_stdout(run, answered):
 
 
 def test_how_far_people_agree_is_exported_and_told(run, answered, tmp_path):
-    refused = run("export", answered, "people")
+    alone = run("export", answered, "people")
+    assert alone.exit_code != 0
+    assert "once two of them have answered" in alone.stderr
+    Study.create("together.db", "bread", SPACE, raters="together", **QUICK).close()
+    refused = run("export", "together.db", "people")
     assert refused.exit_code != 0
     assert "raters='related'" in refused.stderr
     with Study.create("related.db", "bread", SPACE, raters="related", **QUICK) as study:

@@ -12,7 +12,7 @@ import choicebo as cb
 from choicebo.errors import InvalidInputError
 from choicebo.insight import PeopleInsight, agreement
 from choicebo.model.draws import memberships
-from choicebo.model.people import AT_RANDOM
+from choicebo.model.random_answers import AT_RANDOM
 
 SPACE = cb.Space([cb.Real("sweet", 0, 1), cb.Real("salt", 0, 1)])
 

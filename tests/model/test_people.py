@@ -3,12 +3,14 @@
 import itertools
 import pickle
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 import choicebo as cb
 from choicebo.errors import InvalidInputError
+from choicebo.model import random_answers
 from choicebo.model.agreement import Array, _most_probable
 from choicebo.model.choice_table import choice_table
 from choicebo.model.covariance import Hyperparameters, HyperPrior, mixing, option_covariance, personal_share
@@ -25,12 +27,14 @@ from choicebo.model.engines.gaussian import (
 from choicebo.model.engines.hamiltonian import Hamiltonian
 from choicebo.model.engines.laplace import Ascender
 from choicebo.model.engines.people import PeopleWhitened
+from choicebo.model.engines.personal import PersonalFactors, PersonalOptions
 from choicebo.model.engines.whitening import Whitener
 from choicebo.model.evaluate import Likelihood
 from choicebo.model.likelihood import choice_log_likelihood
 from choicebo.model.native import LANES
-from choicebo.model.people import careless
+from choicebo.model.people import OptionPrior, PeopleDraws
 from choicebo.model.posterior import Posterior
+from choicebo.model.random_answers import gain_over_chance
 
 HYPER = Hyperparameters(
     np.log([[0.4, 0.7], [0.9, 0.3]]),
@@ -52,12 +56,19 @@ def answers(people: int = 3, each: int = 6, options: int = 9, seed: int = 0) -> 
     return cb.ChoiceData(X, choices)
 
 
+def own_rows(likelihood: Likelihood, personal: int | None = None) -> np.ndarray:
+    """So many of each person's rows, or all, the last ones first; one less of the first person."""
+    who = likelihood.people.of_row
+    each = [np.flatnonzero(who == number)[::-1][:personal] for number in range(len(likelihood.people.names))]
+    each[0] = each[0] if personal is None else each[0][1:]
+    return np.stack([np.pad(rows, (0, max(map(len, each)) - len(rows)), constant_values=-1) for rows in each])
+
+
 def made(personal: int | None = None, shared: int | None = None, **settings: int) -> tuple[Likelihood, PeopleWhitened]:
     """The likelihood and the prior of some answers; with so many inducing options, or all."""
     likelihood = Likelihood.of(answers(**settings), "choice", 0.01, by_person=True)
     first = np.unique(likelihood.X, axis=0, return_index=True)[1][::-1].copy()
-    rows = first[:shared]
-    likelihood = likelihood.represented_by(rows, len(rows) if personal is None else personal)
+    likelihood = likelihood.represented_by(first[:shared], own_rows(likelihood, personal))
     prior = Whitener.of(SPEC, likelihood).at(HYPER)
     assert isinstance(prior, PeopleWhitened)
     return likelihood, prior
@@ -207,6 +218,73 @@ def test_the_slope_by_the_hyperparameters_is_that_of_differences() -> None:
                 other[at] += step
                 moved.append(slopes(likelihood, v[..., 0], HYPER._replace(**{name: other})))
             assert getattr(found, name)[at] == pytest.approx((moved[0] - moved[1]) / 0.02, abs=0.05), (name, at)
+
+
+def test_the_slope_of_what_is_personal_by_the_length_scales_is_that_of_differences() -> None:
+    likelihood = Likelihood.of(answers(), "choice", 0.01, by_person=True)
+    own = own_rows(likelihood, 3)
+    options = PersonalOptions(likelihood.X, likelihood.people.of_row, own)
+    rng = np.random.default_rng(0)
+    by_phi = rng.normal(size=(2, *options.present.shape, own.shape[1]))
+
+    def weighted(log_lengthscale: np.ndarray) -> float:
+        phi = PersonalFactors("matern52", 0.1, options, log_lengthscale).phi.astype(np.float64)
+        return float((phi * by_phi).sum())
+
+    at = HYPER.log_lengthscale
+    found = PersonalFactors("matern52", 0.1, options, at).gradient(by_phi)
+    for place in np.ndindex(at.shape):
+        step = np.zeros_like(at)
+        step[place] = 0.01
+        assert found[place] == pytest.approx((weighted(at + step) - weighted(at - step)) / 0.02, abs=2e-3)
+
+
+def test_features_of_what_is_personal_are_exact_at_inducing_options_and_zero_beyond() -> None:
+    likelihood = Likelihood.of(answers(), "choice", 0.01, by_person=True)
+    own, who = own_rows(likelihood, 3), likelihood.people.of_row
+    options = PersonalOptions(likelihood.X, who, own)
+    found = PersonalFactors("matern32", 0.1, options, HYPER.log_lengthscale)
+    for d, person in itertools.product(range(2), range(3)):
+        rows = own[person][own[person] >= 0]
+        scale = np.exp(HYPER.log_lengthscale[d])
+        everybody = np.flatnonzero(who == person)
+        K = option_covariance("matern32", 0.1, likelihood.X[everybody], likelihood.X[rows], scale)
+        phi = found.of_row[d][everybody].astype(np.float64)
+        at = np.searchsorted(everybody, rows)
+        np.testing.assert_allclose(phi @ phi[at].T, K, atol=1e-5)
+        assert not phi[:, len(rows) :].any()
+        assert not found.phi[d, person, len(everybody) :].any()
+
+
+def people_draws(count: int = 20_000) -> tuple[PeopleDraws, OptionPrior]:
+    """Two people of whom nothing is known, one of whom saw two options that stand for nobody else, and the other one three."""
+    X = np.random.default_rng(3).random((6, 2))
+    own = np.array([[4, 1, -1], [5, 0, 2]])
+    whitened = np.random.default_rng(4).normal(size=(1, count, 2, 3 + own.size))
+    draws = PeopleDraws(("a", "b"), HYPER, whitened, np.array([2, 0, 1]), own, np.full(2, 0.01))
+    return draws, OptionPrior(X, "matern32", 0.05)
+
+
+@pytest.mark.parametrize("number", [-1, 0, 1])
+def test_a_person_of_whom_nothing_is_known_has_independent_whitened_values(number: int) -> None:
+    draws, prior = people_draws()
+    _, values = draws.of(number, prior)
+    assert draws.rows_of(number).tolist() == [2, 0, 1, *([4], [5], [])[number]]
+    for d in range(2):
+        np.testing.assert_allclose(np.cov(values[0, :, d].T), np.eye(values.shape[3]), atol=0.05)
+
+
+def test_what_is_known_of_a_person_stays_at_their_own_options() -> None:
+    draws, prior = people_draws(5)
+    _, values = draws.of(1, prior)
+    rows, share = draws.rows_of(1), personal_share(HYPER)
+    for d in range(2):
+        parts = values[0, :, d] @ prior.lower(rows, HYPER)[d].T
+        own = draws.whitened[0, :, d, 6:9] @ prior.lower(draws.own[1], HYPER)[d].T
+        shared = draws.whitened[0, :, d, :3] @ prior.lower(draws.inducing, HYPER)[d].T
+        at = [rows.tolist().index(row) for row in (0, 2)]
+        expected = np.sqrt(share[d]) * own[:, [1, 2]] + np.sqrt(1.0 - share[d]) * shared[:, [1, 0]]
+        np.testing.assert_allclose(parts[:, at], expected, atol=1e-6)
 
 
 def test_the_average_slope_person_by_person_is_that_of_the_whole_matrix() -> None:
@@ -384,6 +462,32 @@ def test_one_person_alone_is_fitted_as_ever() -> None:
     assert one.of("p1") is one
 
 
+def test_a_question_goes_by_the_taste_of_others_too_as_far_as_it_is_shared() -> None:
+    posterior = cb.ChoiceGP(1, engine="laplace").fit(panel(0.3, people=3))
+    people, prior = posterior.people, OptionPrior(posterior.options, "matern32", 0.01)
+    for share, least, most in ((0.02, 0.4, 0.6), (0.5, 0.25, 0.42), (0.999, 0.0, 0.02)):
+        likely = people._replace(hyper=people.hyper._replace(personal=np.log([share / (1.0 - share)])))
+        _, own = likely.of(1, prior)
+        _, asked = likely.asked(1, prior)
+        mine = (asked == own).all((2, 3))
+        assert least <= 1.0 - mine.mean() <= most
+        theirs = np.stack([likely.of(other, prior)[1] for other in (0, 2)])
+        whose = (theirs[:, ~mine] == asked[~mine]).all((2, 3))
+        assert whose.any(0).all()
+        assert share > 0.9 or whose.any(1).all()
+    # Who answers at random is thought of by nobody.
+    alone = people._replace(lapses=np.array([0.9, 0.01, 0.9]))
+    np.testing.assert_array_equal(alone.asked(1, prior)[1], alone.of(1, prior)[1])
+
+
+def test_a_person_without_answers_can_be_asked() -> None:
+    posterior = cb.ChoiceGP(1, engine="laplace").fit(panel(0.3, people=3))
+    asked = posterior.asked("Cy")
+    assert asked.people is None
+    assert np.isfinite(asked.sample(asked.options)).all()
+    assert posterior.of("p1").asked("p1") is posterior.of("p1")
+
+
 def test_who_answers_at_random_is_recognised_and_counts_for_little() -> None:
     data = panel(0.2, people=5, random=1)
     found = cb.ChoiceGP(1, engine="laplace").fit(data)
@@ -392,28 +496,66 @@ def test_who_answers_at_random_is_recognised_and_counts_for_little() -> None:
     assert found.of("p4").spec.lapse == found.people.lapses[-1]
 
 
-def test_who_is_foretold_no_better_than_by_chance_is_suspected() -> None:
+def test_the_gain_over_chance_is_that_of_an_answer() -> None:
     likelihood = Likelihood.of(answers(), "choice", 0.01, by_person=True)
     who = likelihood.people.of_row[likelihood.ragged.members[likelihood.ragged.offsets[:-1]]]
     log_p = likelihood.ragged.log_uniform + np.where(who == 1, 0.1, 1.0)
-    assert careless(likelihood, log_p).tolist() == [False, True, False]
+    np.testing.assert_allclose(gain_over_chance(likelihood, log_p), [1.0, 0.1, 1.0])
     few = Likelihood.of(answers(each=3), "choice", 0.01, by_person=True)
-    assert not careless(few, few.ragged.log_uniform - 1.0).any()  # too few answers to say so
+    assert np.isinf(gain_over_chance(few, few.ragged.log_uniform - 1.0)).all()  # too few answers to say so
+
+
+def recognised(gains: list[list[float]], evidence: list[float]) -> tuple[list[float], int]:
+    """The lapse rates that are settled on where refits have these gains, one list for each fit, and this evidence."""
+    likelihood = Likelihood.of(answers(), "choice", 0.01, by_person=True)
+    spec, fits = cb.ChoiceGP(1).spec, iter(range(1, 9))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(random_answers, "left_out", lambda spec, likelihood, found: found)
+        patch.setattr(random_answers, "gain_over_chance", lambda likelihood, found: np.array(gains[found.number]))
+        found = random_answers.recognise(
+            spec,
+            likelihood,
+            Numbered(0, evidence[0]),
+            lambda other, known: (n := next(fits), Numbered(n, evidence[n]))[1],
+        )
+    return found.likelihood.lapses.round(6).astype(float).round(2).tolist(), found.fit.number
+
+
+class Numbered(NamedTuple):
+    """Stands for a fit."""
+
+    number: int
+    log_evidence: float
+
+
+def test_who_is_predicted_well_once_another_is_doubted_is_cleared() -> None:
+    assert recognised([[0.2, 0.0, 1.0], [0.9, 0.0, 1.0]], [-50.0, -40.0]) == ([0.01, 0.9, 0.01], 1)
+
+
+def test_suspects_are_doubted_until_none_is_left() -> None:
+    gains = [[0.2, 0.0, 1.0], [0.1, 0.0, 1.0], [0.1, 0.0, 1.0]]
+    assert recognised(gains, [-50.0, -40.0, -30.0]) == ([0.9, 0.9, 0.01], 2)
+
+
+def test_who_is_better_explained_by_a_taste_is_not_doubted() -> None:
+    assert recognised([[0.2, 0.0, 1.0], [0.2, 0.0, 1.0]], [-50.0, -48.0]) == ([0.01, 0.01, 0.01], 0)
 
 
 def test_the_interval_is_the_shortest_that_holds_the_evidence() -> None:
     steps = np.arange(-14, 15) * 0.5
 
-    def interval(evidence: Callable[[Array], Array]) -> tuple[float, float]:
+    def interval(evidence: Callable[[Array], Array]) -> tuple[float, float, float]:
         share = 1.0 / (1.0 + np.exp(-steps))
         return _most_probable(0.0, dict(zip(steps.tolist(), evidence(share).tolist(), strict=True)))
 
-    lower, upper = interval(np.zeros_like)  # nothing is known
+    median, lower, upper = interval(np.zeros_like)  # nothing is known
+    assert median == pytest.approx(0.5, abs=0.01)
     assert upper - lower == pytest.approx(0.95, abs=0.01)
-    # Evidence counts for 0.7: an exponential density with the rate 14 holds 95 % up to 3 / 14.
-    lower, upper = interval(lambda share: -20.0 * share)
+    # Evidence counts for 0.4: an exponential density with the rate 14 holds half up to 0.69 / 14, and 95 % up to 3 / 14.
+    median, lower, upper = interval(lambda share: -35.0 * share)
     assert (lower, upper) == (0.0, pytest.approx(3.0 / 14.0, abs=0.02))
-    lower, upper = interval(lambda share: -20.0 * (1.0 - share))
+    assert median == pytest.approx(0.69 / 14.0, abs=0.01)
+    median, lower, upper = interval(lambda share: -35.0 * (1.0 - share))
     assert (lower, upper) == (pytest.approx(1.0 - 3.0 / 14.0, abs=0.02), 1.0)
 
 

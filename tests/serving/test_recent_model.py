@@ -53,7 +53,7 @@ def pool() -> Iterator[SlowToFit]:
 @pytest.fixture
 def study(tmp_path: Path, pool: SlowToFit) -> Iterator[Study]:
     """With a model of its first three answers, and one answer more; the next fit takes as long as it is let."""
-    with Study.create(tmp_path / "study.db", "bread", SPACE, executor=pool, **SETTINGS) as found:
+    with Study.create(tmp_path / "study.db", "bread", SPACE, raters="together", executor=pool, **SETTINGS) as found:
         for _ in range(3):
             found.tell(found.ask(), [0])
         found.learn()

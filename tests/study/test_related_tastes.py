@@ -92,6 +92,11 @@ def test_agreement_is_in_the_status_the_result_and_the_tables(study: Study) -> N
     assert float(first.split(",")[0]) == pytest.approx(found.options[0].consensus, abs=1e-4)
 
 
+def test_tastes_are_related_where_nothing_else_is_said(tmp_path):
+    with cb.Study.create(tmp_path / "study.db", "bread", SPACE) as study:
+        assert study.raters_mode == "related"
+
+
 def small(path, mode: str = "related") -> Study:
     made = Study.create(str(path / f"{mode}.db"), "soup", SPACE, raters=mode, latent_dim=1, engine="laplace")
     for name in ("ann", "bo"):

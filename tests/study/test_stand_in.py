@@ -16,7 +16,7 @@ SETTINGS = {"engine": "laplace", "latent_dim": 2, "query_size": 4, "initial_quer
 @pytest.fixture
 def study(tmp_path):
     """Past its beginning: the next question takes the model."""
-    with Study.create(tmp_path / "study.db", "bread", SPACE, **SETTINGS) as study:
+    with Study.create(tmp_path / "study.db", "bread", SPACE, raters="together", **SETTINGS) as study:
         study.add_rater("ann")
         for _ in range(2):
             study.tell(study.ask(), [0, 1])

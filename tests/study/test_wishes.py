@@ -16,7 +16,7 @@ MINE = {"minutes": 12, "heat": 200.0, "flour": "wheat"}
 @pytest.fixture
 def study(tmp_path):
     settings = {"engine": "laplace", "latent_dim": 1, "initial_queries": 3}
-    with Study.create(tmp_path / "bread.db", "bread", SPACE, **settings) as made:
+    with Study.create(tmp_path / "bread.db", "bread", SPACE, raters="together", **settings) as made:
         made.add_rater("ann")
         yield made
 

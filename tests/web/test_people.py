@@ -47,6 +47,7 @@ def test_the_owner_sees_the_consensus_each_person_and_how_far_they_agree(learned
     assert '<th scope="row">Ann</th>' in page
     assert "What divides people most" in page
     assert ">owner</a>" not in page  # who has not answered has no result of their own
+    learned.client.get("/api/v1/studies/bread/result", params={"wait": 60, "rater": "Zoe"})
     zoe = learned.client.get("/study/bread/result", params={"rater": "Zoe"}).text
     assert "what nothing beats for Zoe" in zoe
     assert 'id="agreement"' not in zoe
@@ -91,6 +92,20 @@ def test_a_rater_sees_their_own_set_and_the_consensus_only_if_it_is_shared(serve
             assert found.client.get(f"/study/bread/{path}").status_code == 403
         headers = {"Authorization": f"Bearer {study.new_token('Ann')}"}
         assert found.client.get("/api/v1/studies/bread/agreement", headers=headers).status_code in (401, 403)
+
+
+def test_a_rater_without_answers_sees_nothing_of_those_of_others(serve: Callable[..., Browser]) -> None:
+    found = serve(token=TOKEN, host="0.0.0.0")
+    study = related(found.url)
+    token = study.add_rater("Mel")
+    found.get(f"/join/{token}")
+    told = found.client.get("/study/bread/result")
+    assert (told.status_code, "once you have answered" in told.text) == (403, True)
+    headers = {"Authorization": f"Bearer {token}"}
+    assert found.client.get("/api/v1/studies/bread/result", headers=headers).status_code in (401, 403)
+    study.tell(study.ask("Mel"), [0], rater="Mel")
+    assert found.client.get("/study/bread/result").status_code == 200
+    assert found.client.get("/api/v1/studies/bread/result", headers=headers).status_code in (200, 202)
 
 
 def test_a_rater_learns_nothing_from_counts_of_what_others_kept(

@@ -27,7 +27,7 @@ DRAWING = (
 
 def bread(**extra: Any) -> dict[str, Any]:
     space = cb.Space([cb.Integer("minutes", 5, 40, unit="min"), cb.Categorical("flour", ["rye", "wheat", "spelt"])])
-    return {"name": "bread", "space": space, "acquisition": "sobol", "query_size": 4, **extra}
+    return {"name": "bread", "space": space, "acquisition": "sobol", "query_size": 4, "raters": "together", **extra}
 
 
 class Browser:

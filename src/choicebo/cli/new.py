@@ -93,10 +93,10 @@ def new(
     raters: Annotated[
         Raters,
         typer.Option(
-            help="How to learn from several people. together: all share one taste; related: each has their own taste, and "
-            "tastes have something in common; separate: each is learned from alone."
+            help="How to learn from several people. related: each has their own taste, and tastes have something in common; "
+            "together: all share one taste; separate: each is learned from alone."
         ),
-    ] = Raters.together,
+    ] = Raters.related,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of all random numbers.")] = None,
     json: arguments.Json = False,
 ) -> None:

@@ -184,6 +184,10 @@ class State:
         """How many answers and additions the model learns from."""
         return len(self._counting.get(rater, ()))
 
+    def n_raters(self) -> int:
+        """How many people the model learns from."""
+        return sum(bool(acts) for rater, acts in self._counting.items() if rater is not EVERYBODY)
+
     def n_acts(self, rater: str | None = EVERYBODY) -> int:
         """How many answers, skips and additions were not undone."""
         return len(self._acts.get(rater, ()))

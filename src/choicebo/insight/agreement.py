@@ -15,8 +15,8 @@ from choicebo.insight.held_out import require_posterior
 from choicebo.insight.taste_curves import TasteCurves
 from choicebo.model.agreement import Agreement
 from choicebo.model.draws import memberships
-from choicebo.model.people import AT_RANDOM
 from choicebo.model.posterior import Posterior
+from choicebo.model.random_answers import AT_RANDOM
 from choicebo.space import Searchable
 
 Array = NDArray[np.float64]

@@ -18,6 +18,7 @@ from choicebo.model.engines.refining import average_slope
 from choicebo.model.engines.whitening import Whitener
 from choicebo.model.evaluate import Likelihood
 from choicebo.model.native import LANES
+from choicebo.model.people import OptionPrior
 
 if TYPE_CHECKING:
     from choicebo.model.posterior import Posterior
@@ -30,7 +31,7 @@ _TRANSITIONS = 6
 """At each step."""
 _PACE, _LONGEST = 1.0, 0.3
 """Of the steps of all other hyperparameters."""
-_SURENESS = 0.7
+_SURENESS = 0.4
 """Theorem 1 treats the comparisons within an answer as independent, and the other hyperparameters are the best ones instead of
 all that are possible: so the evidence is surer than it should be. Chosen on simulated panels; ``choicebo reproduce raters``
 counts how often the intervals of other panels hold the true share."""
@@ -73,15 +74,14 @@ def agreement_of(posterior: Posterior) -> Agreement:
             "This model does not tell people apart; it does if choices have raters and ChoiceGP(raters='related') is "
             "fitted to them."
         )
-    lower, upper = share_interval(posterior.spec, *posterior.as_fitted())
-    matrix = likeness(posterior)
-    return Agreement(people.names, people.share, lower, upper, *matrix, people.lapses)
+    share = share_interval(posterior.spec, *posterior.as_fitted())
+    return Agreement(people.names, *share, *likeness(posterior), people.lapses)
 
 
 def share_interval(
     spec: ModelSpec, likelihood: Likelihood, hyper: Hyperparameters, whitened: Array
-) -> tuple[Array, Array]:
-    """The most probable interval of each share of personal taste, (n_e,) both.
+) -> tuple[Array, Array, Array]:
+    """Each share of personal taste, its median, and the ends of its most probable interval, (n_e,) each.
 
     The slope of the log-evidence, which is an average over draws, is integrated to both sides, with the other
     hyperparameters at their best for each share (a profile likelihood).
@@ -99,8 +99,8 @@ def share_interval(
             sampler.warm_up(learn_mass=False)
             logs |= walk.along(sampler, d, direction)
         ends.append(_most_probable(hyper.personal[d], logs))
-    lower, upper = (np.array(part) for part in zip(*ends, strict=True))
-    return lower, upper
+    share, lower, upper = (np.array(part) for part in zip(*ends, strict=True))
+    return share, lower, upper
 
 
 class _Walk:
@@ -130,8 +130,8 @@ class _Walk:
         return found
 
 
-def _most_probable(centre: float, logs: dict[float, float]) -> tuple[float, float]:
-    """The shortest interval of shares with 95 % of the probability, all shares being equally probable beforehand."""
+def _most_probable(centre: float, logs: dict[float, float]) -> tuple[float, float, float]:
+    """The median share, and the shortest interval with 95 % of the probability, all being equally probable beforehand."""
     at = np.array(sorted(logs))
     heights = np.array([logs[each] for each in at])
     shares = (np.arange(1000) + 0.5) / 1000
@@ -140,10 +140,11 @@ def _most_probable(centre: float, logs: dict[float, float]) -> tuple[float, floa
     # Beyond the last step the evidence is as it was there, or too small to count.
     density[(odds < at[0]) & (heights[0] < heights.max() - _DROP)] = 0.0
     density[(odds > at[-1]) & (heights[-1] < heights.max() - _DROP)] = 0.0
+    median = float(shares[np.searchsorted(np.cumsum(density), 0.5 * density.sum())])
     order = np.argsort(-density, kind="stable")
     enough = int(np.searchsorted(np.cumsum(density[order]) / density.sum(), _COVERED)) + 1
     inside = np.sort(shares[order[:enough]])
-    return max(0.0, float(inside[0]) - 0.0005), min(1.0, float(inside[-1]) + 0.0005)
+    return median, max(0.0, float(inside[0]) - 0.0005), min(1.0, float(inside[-1]) + 0.0005)
 
 
 def likeness(posterior: Posterior, seed: int = 0) -> tuple[Array, Array, Array]:
@@ -159,12 +160,13 @@ def likeness(posterior: Posterior, seed: int = 0) -> tuple[Array, Array, Array]:
     size = min(int(np.median(sizes)), 5, count)
     sets = np.stack([rng.choice(count, size, replace=False) for _ in range(_SETS)])
     spec, weights = posterior.spec, mixing(people.hyper)
+    prior = OptionPrior(posterior.options, spec.kernel, spec.nugget)
     lower = factors(spec.kernel, spec.nugget, squared_differences(X), people.hyper.log_lengthscale).lower
     codes = np.empty(
         (len(people.names), min(_DRAWS, people.whitened.shape[0] * people.whitened.shape[1]), _SETS), dtype=np.int16
     )
     for number in range(len(people.names)):
-        _, whitened = people.of(number)
+        _, whitened = people.of(number, prior)
         flat = whitened.reshape(-1, *whitened.shape[2:])
         flat = flat[evenly(len(flat), codes.shape[1])][..., :count]
         parts = np.stack([flat[:, d] @ each.T for d, each in enumerate(lower)], axis=2)

@@ -51,8 +51,14 @@ class People(NamedTuple):
     """Of those who answered, in the order of their first answers; None for answers without a name."""
     of_row: NDArray[np.int64]
     """(m,): for each row of the options, the number of the person whose latent value it is."""
-    personal: int = 0
-    """How many of the first inducing options represent what is personal; see :mod:`~choicebo.model.people`."""
+    own: NDArray[np.int64] = np.zeros((0, 0), dtype=np.int64)
+    """(people, personal): rows of each person whose latent values stand for what is personal, -1 where there are fewer than of
+    others; see :mod:`~choicebo.model.people`."""
+
+    @property
+    def personal(self) -> int:
+        """How many whitened values each person has."""
+        return int(self.own.shape[1])
 
 
 class Pairs(NamedTuple):
@@ -178,9 +184,9 @@ class Likelihood:
         )
         return dataclasses.replace(self, ragged=ragged)
 
-    def represented_by(self, inducing: NDArray[np.int64] | None, personal: int = 0) -> Likelihood:
-        """The same with other :attr:`inducing` options, the first ``personal`` of them also for each of the :attr:`people`."""
-        people = None if self.people is None else self.people._replace(personal=personal)
+    def represented_by(self, inducing: NDArray[np.int64] | None, own: NDArray[np.int64] | None = None) -> Likelihood:
+        """The same with other :attr:`inducing` options, and with those that stand for what is personal: (people, personal)."""
+        people = self.people if self.people is None or own is None else self.people._replace(own=own)
         return dataclasses.replace(self, inducing=inducing, people=people)
 
     def lapsing(self, lapses: Array) -> Likelihood:
@@ -217,9 +223,14 @@ class Likelihood:
         if self.inducing is None:
             return part
         rows = np.union1d(members, self.inducing)
+        if self.people is not None:
+            rows = np.union1d(rows, self.people.own[self.people.own >= 0])
         ragged = ragged._replace(members=np.searchsorted(rows, members).astype(np.int32))
         inducing = np.searchsorted(rows, self.inducing)
-        people = None if self.people is None else self.people._replace(of_row=self.people.of_row[rows])
+        people = self.people
+        if people is not None:
+            own = np.where(people.own >= 0, np.searchsorted(rows, people.own), -1)
+            people = people._replace(of_row=people.of_row[rows], own=own)
         return dataclasses.replace(
             part, X=self.X[rows], rows=self.rows[rows], ragged=ragged, inducing=inducing, people=people
         )

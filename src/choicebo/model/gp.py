@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import time
 
 import numpy as np
@@ -26,17 +25,15 @@ from choicebo.model.known import Known, KnownFunction
 from choicebo.model.likelihood import THRESHOLD, check_likelihood_settings, is_number
 from choicebo.model.own_parts import own_parts
 from choicebo.model.people import (
-    AT_RANDOM,
     MOST_PEOPLE,
-    ODDS,
     TREATMENTS,
-    careless,
     is_of_people,
     represented,
     with_people,
     without_people,
 )
-from choicebo.model.posterior import Posterior, left_out, of_several
+from choicebo.model.posterior import Posterior, of_several
+from choicebo.model.random_answers import recognise
 from choicebo.pareto import MAX_OBJECTIVES
 from choicebo.space.values import as_generator
 
@@ -224,12 +221,10 @@ class ChoiceGP:
             else:
                 found = engine.fit(rng, spec, likelihood, start, report.part(0.0, 0.5) if of_people else report)
             if likelihood.people is not None:
-                suspects = careless(likelihood, left_out(spec, likelihood, found))
-                if suspects.any():
-                    doubted = likelihood.lapsing(np.where(suspects, AT_RANDOM, spec.lapse))
-                    other = engine.fit(rng, spec, doubted, found.hyper, report.part(0.5, 1.0))
-                    if other.log_evidence + suspects.sum() * math.log(ODDS) > found.log_evidence:
-                        likelihood, found = doubted, other
+                rest = report.part(0.5, 1.0)
+                likelihood, found = recognise(
+                    spec, likelihood, found, lambda other, known: engine.fit(rng, spec, other, known.hyper, rest)
+                )
             chains, draws = found.whitened.shape[:2]
             flat = found.whitened.reshape(chains * draws, *found.whitened.shape[2:])
             prior = Whitener.of(spec, likelihood).at(found.hyper)

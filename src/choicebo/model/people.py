@@ -26,19 +26,29 @@ Rows = NDArray[np.int64]
 TREATMENTS = ("related", "together")
 """What ``ChoiceGP(raters=...)`` takes."""
 MOST_PEOPLE = 1000
+_ALL_OF = 24
+"""Of so many options that a person saw, each stands for itself. Of more, ..."""
 _LEFT_OUT = 0.02
-"""Inducing options are added for what is personal until this share of its variance is left out on average, ..."""
+"""... inducing ones are added until this share of the variance of what is personal is left out on average, ..."""
 _FEWEST_PERSONAL = 4
 _COORDINATES = 12_000
 """... or until all whitened values of all people and latent dimensions are so many: each draw holds all of them."""
-_KNOWN = 0.25
-"""A person whom the others predict less than this better than chance, in nats per answer, ..."""
-_ENOUGH = 6
-"""... in so many answers, may be answering at random."""
-AT_RANDOM = 0.9
-"""The lapse rate of such a person."""
-ODDS = 0.05
-"""How probable it is, before anything is known of a person, that they answer at random."""
+_OTHERS = 16
+"""At most so many other people count when one is asked."""
+
+
+class OptionPrior(NamedTuple):
+    """All options, and the prior of the latent values at them."""
+
+    X: Array
+    """(m, d)"""
+    kernel: str | Kernel
+    nugget: float
+
+    def lower(self, rows: Rows, hyper: Hyperparameters) -> Array:
+        """(n_e, n, n): factors of the covariance of some of the options."""
+        squared = covariance.squared_differences(self.X[rows])
+        return covariance.factors(self.kernel, self.nugget, squared, hyper.log_lengthscale).lower
 
 
 class PeopleDraws(NamedTuple):
@@ -51,8 +61,8 @@ class PeopleDraws(NamedTuple):
     """(chains, draws, n_e, shared + people * personal)"""
     inducing: Rows
     """(shared,): rows of the options that stand for all, those that tell most first."""
-    personal: int
-    """How many of the first ones represent what is personal."""
+    own: Rows
+    """(people, personal): rows of the options that stand for what is personal, -1 where a person has fewer than others."""
     lapses: Array
     """(people,): how probable a slip is of each."""
 
@@ -76,63 +86,81 @@ class PeopleDraws(NamedTuple):
         )
         return scaled, self.whitened[..., : len(self.inducing)]
 
-    def of(self, number: int) -> tuple[Hyperparameters, Array]:
-        """The same for one person; number -1 is a person without answers."""
-        shared = len(self.inducing)
-        own = self.whitened[..., shared:].reshape(*self.whitened.shape[:3], len(self.names), self.personal)
+    def rows_of(self, number: int) -> Rows:
+        """The rows that stand for all of one person: those of what is shared, and then others of the person's own."""
+        own = self.own[number] if number >= 0 else self.inducing[:0]
+        return np.concatenate([self.inducing, np.setdiff1d(own[own >= 0], self.inducing)])
+
+    def of(self, number: int, prior: OptionPrior) -> tuple[Hyperparameters, Array]:
+        """The same for one person, at :meth:`rows_of`; number -1 is a person without answers."""
+        rows, lead = self.rows_of(number), self.whitened.shape[:3]
+        shared, people = len(self.inducing), len(self.names)
         # What the answers say nothing of is as probable as before them.
-        fresh = np.random.default_rng([7, number + 1]).standard_normal((*self.whitened.shape[:3], shared))
+        fresh = np.random.default_rng([7, number + 1]).standard_normal((*lead, len(rows)))
+        further = np.random.default_rng([9, number + 1]).standard_normal((*lead, len(rows) - shared))
         if number >= 0:
-            fresh[..., : self.personal] = own[..., number, :]
+            own = self.own[number][self.own[number] >= 0]
+            known = self.whitened[..., shared:].reshape(*lead, people, -1)[..., number, : len(own)]
+            fresh[..., : len(own)] = known
+            order = np.concatenate([own, np.setdiff1d(rows, own)])
+            fresh = reordered(prior, self.hyper, fresh, order, rows)
         by_shared, by_personal = (np.sqrt(part)[:, None] for part in (1.0 - self.share, self.share))
-        values = by_shared * self.whitened[..., :shared] + by_personal * fresh
-        return self.hyper._replace(personal=np.zeros(0)), np.asarray(values)
+        whole = np.concatenate([self.whitened[..., :shared], further], axis=3)
+        return self.hyper._replace(personal=np.zeros(0)), np.asarray(by_shared * whole + by_personal * fresh)
+
+    def asked(self, number: int, prior: OptionPrior) -> tuple[Hyperparameters, Array]:
+        """As :meth:`of`, at the inducing options, for a question to that person: some of the draws are of other people.
+
+        An answer also tells about the others, in proportion to what they have in common with the person who gives it. So,
+        with ``a`` the share of personal taste, the value of a question is its value for the person plus ``1 - a`` times its
+        average value for the others: the mean over draws of which that share is theirs.
+        """
+        hyper, values = self.of(number, prior)
+        values = values[..., : len(self.inducing)]
+        rng = np.random.default_rng([8, number + 1])
+        others = np.setdiff1d(np.flatnonzero(self.lapses < 0.5), [number])
+        others = rng.permutation(others)[:_OTHERS]
+        common = 1.0 - float(self.share.mean())
+        theirs = rng.random(values.shape[:2]) < common / (1.0 + common)
+        if len(others):
+            whose = rng.choice(others, values.shape[:2])
+            for other in others:
+                chosen = theirs & (whose == other)
+                values[chosen] = self.of(int(other), prior)[1][chosen, :, : len(self.inducing)]
+        return hyper, values
 
 
 def represented(
     likelihood: Likelihood, inducing: int | str | None, kernel: str | Kernel, lengthscales: Array, n_e: int
 ) -> Likelihood:
     """The likelihood of several people, with the inducing options of what they share and of what is personal."""
-    if likelihood.people is None:
-        raise ValueError("there are no people")
-    most = len(likelihood.X) if inducing is None else MOST if inducing == "auto" else int(inducing)
-    fewest = min(3 * FEWEST, most)
-    rows, left = telling_rows(likelihood.X, kernel, lengthscales, fewest, most)
-    enough = int(np.searchsorted(-left, -_LEFT_OUT))
-    affordable = (_COORDINATES // n_e - len(rows)) // len(likelihood.people.names)
-    personal = min(max(min(enough, affordable), _FEWEST_PERSONAL), len(rows))
-    return likelihood.represented_by(rows, personal)
-
-
-def in_order(
-    X: Array, rows: Rows, kernel: str | Kernel, nugget: float, hyper: Hyperparameters, whitened: Array
-) -> Array:
-    """Whitened values of all options ``X: (m, d)`` in their order, from those in the order of ``rows``, which names each once."""
-    log_lengthscale = hyper.log_lengthscale
-    before = covariance.factors(kernel, nugget, covariance.squared_differences(X[rows]), log_lengthscale).lower
-    after = covariance.factors(kernel, nugget, covariance.squared_differences(X), log_lengthscale).lower
-    result = np.empty_like(whitened)
-    for d, (old, new) in enumerate(zip(before, after, strict=True)):
-        parts = np.empty((len(X), whitened[:, :, d].size // len(X)))
-        parts[rows] = old @ whitened[:, :, d].reshape(-1, len(X)).T
-        solved = solve_triangular(new, parts, lower=True, check_finite=False)
-        result[:, :, d] = solved.T.reshape(whitened[:, :, d].shape)
-    return result
-
-
-def careless(likelihood: Likelihood, log_p: Array) -> Array:
-    """For each person, whether their answers look like those of somebody who answers at random.
-
-    ``log_p: (choices,)`` are the log-probabilities, without lapses, of each of the different choices given all others.
-    """
-    people, ragged = likelihood.people, likelihood.ragged
+    people = likelihood.people
     if people is None:
         raise ValueError("there are no people")
-    who = people.of_row[ragged.members[ragged.offsets[:-1]]]
-    gain, answers = (np.zeros(len(people.names)) for _ in range(2))
-    np.add.at(gain, who, ragged.counts * (log_p - ragged.log_uniform))
-    np.add.at(answers, who, ragged.counts)
-    return np.asarray((gain < _KNOWN * answers) & (answers >= _ENOUGH))
+    most = len(likelihood.X) if inducing is None else MOST if inducing == "auto" else int(inducing)
+    shared, _ = telling_rows(likelihood.X, kernel, lengthscales, min(3 * FEWEST, most), most)
+    affordable = max((_COORDINATES // n_e - len(shared)) // len(people.names), _FEWEST_PERSONAL)
+    most = min(affordable, most) if inducing is not None else most
+    own = []
+    for number in range(len(people.names)):
+        rows = np.flatnonzero(people.of_row == number)
+        found, _ = telling_rows(likelihood.X[rows], kernel, lengthscales, min(_ALL_OF, most), most, _LEFT_OUT)
+        own.append(rows[found])
+    padded = np.full((len(own), max(map(len, own))), -1)
+    for number, rows in enumerate(own):
+        padded[number, : len(rows)] = rows
+    return likelihood.represented_by(shared, padded)
+
+
+def reordered(prior: OptionPrior, hyper: Hyperparameters, whitened: Array, before: Rows, after: Rows) -> Array:
+    """Whitened values (chains, draws, n_e, n) of options in one order, from those in another order of the same."""
+    place = np.argsort(before)[np.searchsorted(np.sort(before), after)]
+    result = np.empty_like(whitened)
+    for d, (old, new) in enumerate(zip(prior.lower(before, hyper), prior.lower(after, hyper), strict=True)):
+        parts = old @ whitened[:, :, d].reshape(-1, len(before)).T
+        solved = solve_triangular(new, parts[place], lower=True, check_finite=False)
+        result[:, :, d] = solved.T.reshape(whitened[:, :, d].shape)
+    return result
 
 
 def without_people(hyper: Hyperparameters) -> Hyperparameters:

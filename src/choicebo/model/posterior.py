@@ -22,13 +22,12 @@ from choicebo.model.choice_table import MAX_SET, best_table, choice_table, notic
 from choicebo.model.covariance import Hyperparameters, mixing
 from choicebo.model.diagnostics import Diagnostics
 from choicebo.model.draws import LatentDraws, OwnValues, evenly, memberships
-from choicebo.model.engines.base import Fit, ModelSpec, ProgressCallback, Reporter, are_whole
-from choicebo.model.engines.whitening import Whitener
+from choicebo.model.engines.base import ModelSpec, ProgressCallback, Reporter, are_whole
 from choicebo.model.evaluate import Likelihood
 from choicebo.model.likelihood import is_number
 from choicebo.model.loo import Loo, khat_limit, leave_one_out, smoothed_weights, summarised
 from choicebo.model.own_parts import OwnParts
-from choicebo.model.people import PeopleDraws, in_order
+from choicebo.model.people import OptionPrior, PeopleDraws, reordered
 from choicebo.notebook_html import facts
 from choicebo.space.points import point_keys
 from choicebo.space.values import as_executor, as_flag, as_generator
@@ -178,6 +177,26 @@ class Posterior:
             self._persons[-1] = self._person(-1)
         return self._persons[-1]
 
+    def asked(self, rater: str) -> Posterior:
+        """Return the posterior that a question to one of several people goes by: theirs, with some draws of the others.
+
+        What an answer tells about the others counts by how much they have in common.
+
+        Args:
+            rater: Who is asked; they need not have answered before.
+
+        Returns:
+            The posterior; where the model does not tell people apart, itself.
+
+        Examples:
+            >>> posterior.asked("Ann") is posterior
+            True
+        """
+        if self.people is None:
+            return self
+        number = self.people.number(rater)
+        return self._with_draws(number, *self.people.asked(number, self._prior), self.people.inducing)
+
     def shared(self) -> Posterior:
         """Return the posterior of what several people share, without anything personal.
 
@@ -230,19 +249,30 @@ class Posterior:
     def _person(self, number: int) -> Posterior:
         if self.people is None:
             raise ValueError("there are no people")
+        return self._with_draws(number, *self.people.of(number, self._prior), self.people.rows_of(number))
+
+    @property
+    def _prior(self) -> OptionPrior:
+        """The options, and how the latent values at them are related beforehand."""
+        return OptionPrior(self.options, self.spec.kernel, self.spec.nugget)
+
+    def _with_draws(self, number: int, hyper: Hyperparameters, whitened: Array, rows: NDArray[np.int64]) -> Posterior:
+        """An ordinary posterior of one of the people, from whitened values at some of the options."""
+        if self.people is None:
+            raise ValueError("there are no people")
         people, spec = self.people, self.spec
-        hyper, whitened = people.of(number)
         name = people.names[number] if number >= 0 else None
         theirs = [k for k, choice in enumerate(self.data.choices) if number >= 0 and choice.rater == name]
         if self.inducing is None:
             with one_blas_thread():
-                whitened = in_order(self.options, people.inducing, spec.kernel, spec.nugget, hyper, whitened)
+                whitened = reordered(self._prior, hyper, whitened, rows, np.arange(len(self.options)))
         return dataclasses.replace(
             self,
             data=self.data.subset(theirs),
             spec=dataclasses.replace(spec, lapse=float(people.lapses[number]) if number >= 0 else spec.lapse),
             hyper=hyper,
             whitened=whitened,
+            inducing=None if self.inducing is None else rows,
             log_likelihood=self.log_likelihood[..., theirs],
             people=None,
             rater=name if number >= 0 else "",
@@ -744,8 +774,19 @@ class Posterior:
         people = self.people
         likelihood = self._plain_likelihood(by_person=True)
         rows = first_rows(likelihood.X, self.options[people.inducing])
-        likelihood = likelihood.represented_by(rows, people.personal)
+        likelihood = likelihood.represented_by(rows, self._own_rows(likelihood))
         return likelihood.lapsing(people.lapses), people.hyper, people.whitened
+
+    def _own_rows(self, likelihood: Likelihood) -> NDArray[np.int64]:
+        """(people, personal): rows of the likelihood's options that stand for what is personal."""
+        if self.people is None or likelihood.people is None:
+            raise ValueError("there are no people")
+        found = np.full(self.people.own.shape, -1)
+        for number, own in enumerate(self.people.own):
+            theirs = np.flatnonzero(likelihood.people.of_row == number)
+            rows = first_rows(likelihood.X[theirs], self.options[own[own >= 0]])
+            found[number, : len(rows)] = theirs[rows]
+        return found
 
     def _plain_likelihood(self, by_person: bool = False) -> Likelihood:
         spec = self.spec
@@ -803,28 +844,17 @@ def of_several(fitted: Posterior, likelihood: Likelihood) -> Posterior:
     rows = np.unique(likelihood.rows)
     options = fitted.data.X[rows]
     inducing = np.searchsorted(rows, likelihood.rows[likelihood.inducing])
-    names, personal = likelihood.people.names, likelihood.people.personal
-    people = PeopleDraws(names, fitted.hyper, fitted.whitened, inducing, personal, likelihood.lapses)
+    names, own = likelihood.people.names, likelihood.people.own
+    own = np.where(own >= 0, np.searchsorted(rows, likelihood.rows[own]), -1)
+    people = PeopleDraws(names, fitted.hyper, fitted.whitened, inducing, own, likelihood.lapses)
     hyper, shared = people.shared()
     if len(inducing) < len(options):
         return dataclasses.replace(
             fitted, options=options, hyper=hyper, whitened=shared, inducing=inducing, people=people
         )
-    shared = in_order(options, inducing, fitted.spec.kernel, fitted.spec.nugget, hyper, shared)
+    prior = OptionPrior(options, fitted.spec.kernel, fitted.spec.nugget)
+    shared = reordered(prior, hyper, shared, inducing, np.arange(len(options)))
     return dataclasses.replace(fitted, options=options, hyper=hyper, whitened=shared, inducing=None, people=people)
-
-
-def left_out(spec: ModelSpec, likelihood: Likelihood, found: Fit) -> Array:
-    """(choices,): log-probability, without lapses, of each of the different choices given all others."""
-    whitened = found.whitened.reshape(-1, *found.whitened.shape[2:])
-    prior = Whitener.of(spec, likelihood).at(found.hyper)
-    sure = likelihood.lapsing(np.zeros(len(likelihood.people.names)))  # type: ignore[union-attr]
-    log_p = prior.over(whitened, sure.normalised_values)
-    # The harmonic mean over the draws; a single draw to which the answer is impossible must not decide.
-    fitted = prior.over(whitened, likelihood.values)
-    weights = -np.maximum(fitted, np.quantile(fitted, 0.05, axis=0))
-    weights -= np.logaddexp.reduce(weights, axis=0)
-    return np.asarray(np.logaddexp.reduce(weights + log_p, axis=0))
 
 
 def first_rows(X: Array, wanted: Array) -> NDArray[np.int64]:

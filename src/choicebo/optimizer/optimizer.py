@@ -429,8 +429,11 @@ class ChoiceOptimizer:
 
     @property
     def data(self) -> ChoiceData | None:
-        """All answers as data for a model; None while there are none."""
-        return self.situation.data
+        """All answers as data for a model, or those of the person whom the loop is of; None while there are none."""
+        data, person = self.situation.data, self.situation.person
+        if data is None or person is None or not self.situation.people:
+            return data
+        return data.of_rater(person) if person in data.raters else None
 
     @property
     def latent_dim(self) -> int:

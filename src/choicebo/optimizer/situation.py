@@ -269,18 +269,24 @@ class Situation:
 
     # ---- the next question
 
+    def _for_question(self, posterior: Posterior) -> Posterior:
+        """What the next question goes by: an answer to what a person wished for is about their taste, others tell of all."""
+        if self.person is None or self.steering or posterior.people is None:
+            return self.of_person(posterior)
+        return posterior.asked(self.person)
+
     def question(self, posterior: Posterior | None) -> Question:
         """The next question; ``posterior`` is the model of the answers, if :attr:`needs_model`."""
         if self.needs_model:
             assert posterior is not None
-            posterior = self.of_person(posterior)
+            posterior = self._for_question(posterior)
             proposal = self._steered(posterior) if self.steering else self._proposal(posterior)
             return self._asked(proposal, posterior.latent_dim)
         return self._without_model()
 
     def question_from(self, posterior: Posterior, learned: int) -> Question:
         """The next question by a model of the first ``learned`` answers; what was shown since is imagined, and not repeated."""
-        posterior = self.of_person(posterior).sketch(QUICK_DRAWS, QUICK_OPTIONS)  # the same if it is one already
+        posterior = self._for_question(posterior).sketch(QUICK_DRAWS, QUICK_OPTIONS)  # the same if it is one already
         proposal = self._steered(posterior, learned) if self.steering else self._proposal(posterior, learned=learned)
         if learned < self.n_answers:
             behind = f"The model had learned from {learned} of {self.n_answers} answers when this was asked. "

@@ -111,7 +111,7 @@ class Asking:
 
         history, position, known = self._situations.get(rater, (None, -1, None))
         if known is None or history is not state or position != state.last(rater):
-            related = rater is None and self._what.raters_mode == "related"
+            related = rater is None and self._what.raters_mode == "related" and state.n_raters() > 1
             events = state.effective(rater, named=related)
             if (rater is not None) != (self._what.raters_mode == "separate"):
                 # The questions were computed from other answers, and so were the latent dimensions found on the way.

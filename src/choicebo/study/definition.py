@@ -129,7 +129,7 @@ class StudyDefinition(BaseModel):
     baseline: Option | None = None
     """The option that people have today, if any."""
     raters_mode: Literal["together", "related", "separate"] = Field(
-        default="together", validation_alias=AliasChoices("raters", "raters_mode")
+        default="related", validation_alias=AliasChoices("raters", "raters_mode")
     )
     """How the answers of several raters are modelled: as those of one person; with a taste each, which is partly everybody's and
     partly their own; or each alone."""

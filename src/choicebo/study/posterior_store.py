@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _KIND = "posterior"
 _MOST = 12
 _ARRAYS = ("options", "whitened", "log_likelihood")
-_OF_PEOPLE = ("whitened", "inducing", "lapses")
+_OF_PEOPLE = ("whitened", "inducing", "own", "lapses")
 # What the model depends on besides the answers; the rest of the settings says how to ask.
 _MODEL_SETTINGS = ("latent_dim", "kernel", "engine", "lapse", "correlated", "seed", "baseline")
 
@@ -110,7 +110,7 @@ def to_bytes(posterior: Posterior) -> bytes:
             "spec": {**spec, "prior": list(posterior.spec.prior)},
             "likelihood": posterior.likelihood,
             "diagnostics": diagnostics,
-            "people": None if posterior.people is None else [posterior.people.names, posterior.people.personal],
+            "people": None if posterior.people is None else list(posterior.people.names),
         }
     )
     arrays = {name: np.asarray(getattr(posterior, name)) for name in _ARRAYS}
@@ -163,11 +163,9 @@ def from_bytes(content: bytes, known: KnownObjectives | None = None) -> Posterio
             own = OwnParts(**{name: arrays[f"own_{name}"] for name in OwnParts._fields})
             found = dataclasses.replace(found, own=own)
         if record["people"] is not None:
-            names, personal = record["people"]
             people = PeopleDraws(
-                names=tuple(names),
+                names=tuple(record["people"]),
                 hyper=Hyperparameters(**{name: arrays[f"people_hyper_{name}"] for name in Hyperparameters._fields}),
-                personal=personal,
                 **{name: arrays[f"people_{name}"] for name in _OF_PEOPLE},
             )
             found = dataclasses.replace(found, people=people)
@@ -205,8 +203,8 @@ def _check_people(found: Posterior, options: int) -> None:
     names = tuple(dict.fromkeys(choice.rater for choice in found.data.choices))
     shared, count = len(people.inducing), len(names)
     _check_rows(people.inducing, (shared,), options)
-    whole = isinstance(people.personal, int) and 0 < people.personal <= shared
-    shape = (*found.whitened.shape[:3], shared + count * people.personal) if whole else ()
+    _check_rows(people.own + 1, (count, people.own.size // count), options + 1)
+    shape = (*found.whitened.shape[:3], shared + people.own.size)
     fits = (
         people.whitened.shape == shape
         and people.lapses.shape == (count,)

@@ -94,7 +94,7 @@ class Study:
         show: Show | None = None,
         folder: str | Path | None = None,
         baseline: Option | None = None,
-        raters: Literal["together", "related", "separate"] = "together",
+        raters: Literal["together", "related", "separate"] = "related",
         executor: Executor | None = None,
         **settings: Any,
     ) -> Study:
@@ -108,8 +108,8 @@ class Study:
             show: How options are shown: labels, pictures, a drawing.
             folder: Where the images of the options are.
             baseline: The option that people have today: "none of these" then means that it beats all that are shown.
-            raters: How the answers of several people are modelled: ``"together"`` as those of one,
-                ``"related"`` with a taste each that is partly everybody's, or ``"separate"``.
+            raters: How the answers of several people are modelled: ``"related"`` with a taste each that is partly
+                everybody's, ``"together"`` as those of one, or ``"separate"``.
             executor: Where to compute; any ``concurrent.futures.Executor``.
             **settings: Keyword arguments of `ChoiceOptimizer`, such as ``answer="ranking"``.
 

@@ -123,13 +123,21 @@ def result_seat(request: Request, name: str) -> Seat:
     """The study in the path, for those who may see its result."""
     found = seat(request, name)
     if not sees_result(request, found):
+        if found.study.raters_mode == "related":
+            raise OwnerOnlyError("You see your result here once you have answered a question.")
         raise OwnerOnlyError("Only the owner of this study may see its result.")
     return found
 
 
 def sees_result(request: Request, seat: Seat) -> bool:
-    """Whether a visitor may see the result: the owner; and raters if it is theirs alone or the server shares it."""
-    return seat.visitor.is_owner or seat.study.raters_mode != "together" or server_of(request).settings.share_result
+    """Whether a visitor may see the result: the owner; and raters if it is theirs alone or the server shares it.
+
+    Where tastes are related, what is known of somebody without answers is what the others said.
+    """
+    if seat.visitor.is_owner or server_of(request).settings.share_result:
+        return True
+    mode = seat.study.raters_mode
+    return mode == "separate" or (mode == "related" and seat.study.count_answers(seat.rater) > 0)
 
 
 def whose(seat: Seat, asked: str = "") -> str | None:

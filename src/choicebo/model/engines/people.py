@@ -2,7 +2,7 @@
 
 Person ``r`` has the parts ``sqrt(1 - a) h_0 + sqrt(a) h_r``, where ``h_0`` and the ``h_r`` are independent and have the same
 covariance, and ``a`` is the share of personal taste, one for each latent dimension. With features, ``h_0 = Phi v_0`` and
-``h_r = Phi_p v_r``, where ``Phi_p`` has the first columns of ``Phi``: what is personal is known less well, and needs fewer.
+``h_r = Phi_r v_r``, where ``Phi`` goes by inducing options for all, and ``Phi_r`` by some that the person saw: they need fewer.
 
 A choice is one person's. So the curvature of the likelihood couples a person's values with the shared ones only, and everything
 but the factor of the whole precision is done person by person.
@@ -24,6 +24,7 @@ from scipy.sparse import csr_array
 from choicebo.model import covariance
 from choicebo.model.covariance import Hyperparameters, personal_share
 from choicebo.model.engines.arrow import ArrowFactor, ArrowPrecision, Shape
+from choicebo.model.engines.personal import PersonalFactors
 from choicebo.model.engines.whitening import Whitened
 from choicebo.model.evaluate import People
 from choicebo.model.features import FeatureFactors
@@ -37,7 +38,9 @@ class Contracted(NamedTuple):
     """All that derivatives by the hyperparameters need of the derivative by the parts times the whitened values."""
 
     by_phi: Array
-    """(n_e, options, inducing): by the features."""
+    """(n_e, options, inducing): by the features of what is shared."""
+    by_own: Array
+    """(n_e, people, most rows of a person, personal): by those of what is personal."""
     shared: Array
     """(n_e, n_e): by the parts of the first dimension times what is shared in those of the second, summed."""
     personal: Array
@@ -59,6 +62,7 @@ class PeopleWhitened(Whitened):
     option_of_row: NDArray[np.int64]
     """(m,): which of the different options each row is."""
     people: People
+    personal: PersonalFactors
 
     @property
     def square(self) -> bool:
@@ -73,11 +77,15 @@ class PeopleWhitened(Whitened):
     @property
     def size(self) -> int:
         """The number of whitened values of a latent dimension."""
-        return self._shared + len(self.people.names) * self.people.personal
+        return self._shared + len(self.people.names) * self._personal
 
     @property
     def _shared(self) -> int:
         return int(self.features.phi.shape[2])
+
+    @property
+    def _personal(self) -> int:
+        return int(self.personal.phi.shape[3])
 
     @functools.cached_property
     def _roots(self) -> tuple[Singles, Singles]:
@@ -103,20 +111,10 @@ class PeopleWhitened(Whitened):
         return np.asarray(np.arange(self.options) - starts[self.people.of_row])
 
     @functools.cached_property
-    def _padded(self) -> Singles:
-        """(n_e, people, most rows of a person, personal): the features of what is personal, zero beyond a person's rows."""
-        p = self.people.personal
-        most = max(rows.stop - rows.start for rows in self._slices)
-        result = np.zeros((len(self._phi), len(self._slices), most, p), dtype=np.float32)
-        result[:, self.people.of_row, self._place] = self._phi[..., :p]
-        return result
-
-    @functools.cached_property
     def damping(self) -> Array:
         """(n_e,): what the latent values are multiplied by before they are compared, as what the features leave out is noise."""
-        squares, p = self._phi**2, self.people.personal
         by_shared, by_personal = (root[:, None] ** 2 for root in self._roots)
-        told = by_shared * squares.sum(2) + by_personal * squares[..., :p].sum(2)
+        told = by_shared * (self._phi**2).sum(2) + by_personal * (self.personal.of_row**2).sum(2)
         left_out = np.maximum(1.0 - told, 0.0).mean(1)
         return np.asarray(1.0 / np.sqrt(1.0 + covariance.mixing(self.hyper) ** 2 @ left_out))
 
@@ -126,11 +124,11 @@ class PeopleWhitened(Whitened):
 
     def _components(self, v: Singles) -> tuple[Singles, Singles]:
         """What is shared and what is personal of the parts at all rows, (n_e, m, lanes) each."""
-        s, p = self._shared, self.people.personal
+        s, p = self._shared, self._personal
         by_shared, by_personal = (root[:, None, None] for root in self._roots)
         shared = by_shared * (self.features.phi @ v[:, :s])[:, self.option_of_row]
         own = v[:, s:].reshape(len(v), -1, p, v.shape[2])
-        personal = by_personal * (self._padded @ own)[:, self.people.of_row, self._place]
+        personal = by_personal * (self.personal.phi @ own)[:, self.people.of_row, self._place]
         return shared, personal
 
     def parts(self, v: Singles) -> Singles:
@@ -149,46 +147,48 @@ class PeopleWhitened(Whitened):
         by_shared, by_personal = (root[:, None, None] for root in self._roots)
         result = np.empty((len(by_parts), self.size, by_parts.shape[2]), dtype=np.float32)
         result[:, :s] = by_shared * (np.swapaxes(self._phi, 1, 2) @ by_parts)
-        padded = np.zeros((*self._padded.shape[:3], by_parts.shape[2]), dtype=np.float32)
-        padded[:, self.people.of_row, self._place] = by_parts
-        own = np.swapaxes(self._padded, 2, 3) @ padded
+        own = np.swapaxes(self.personal.phi, 2, 3) @ self._padded(by_parts)
         result[:, s:] = by_personal * own.reshape(len(own), -1, own.shape[3])
+        return result
+
+    def _padded(self, rows: Singles) -> Singles:
+        """(n_e, people, most rows of a person, k), zero beyond a person's rows, from (n_e, m, k)."""
+        result = np.zeros((*self.personal.phi.shape[:3], rows.shape[2]), dtype=np.float32)
+        result[:, self.people.of_row, self._place] = rows
         return result
 
     def rows(self, at: NDArray[np.int64]) -> Singles:
         """(n_e, rows, size): what maps whitened values to the parts at some rows."""
-        s, p = self._shared, self.people.personal
+        s, p = self._shared, self._personal
         by_shared, by_personal = (root[:, None, None] for root in self._roots)
         result = np.zeros((len(self._phi), len(at), self.size), dtype=np.float32)
         result[..., :s] = by_shared * self._phi[:, at]
         own = s + self.people.of_row[at][:, None] * p + np.arange(p)
-        result[:, np.arange(len(at))[:, None], own] = by_personal * self._phi[:, at, :p]
+        result[:, np.arange(len(at))[:, None], own] = by_personal * self.personal.of_row[:, at]
         return result
 
     def told(self, v: Singles) -> Singles:
         """What is shared and what is personal at the inducing options, (n_e, size, lanes), in units of the noise."""
-        return self._mixed(self.mixing, self._blockwise(v, lambda lower, block: lower @ block))
+        roots = [np.maximum(root, 1e-3) for root in self._roots]
+        return self._mixed(self.mixing, self._blockwise(v, self.found.lower, self.personal.lower, roots))
 
     def whitened(self, told: Singles) -> Array:
         """Whitened values of what :meth:`told` gives, (n_e, size) or (n_e, size, lanes)."""
         parts = np.linalg.solve(self._mixing, told.reshape(len(told), -1)).reshape(*told.shape[:2], -1)
-        found = self._blockwise(
-            parts, lambda lower, block: solve_triangular(lower, block, lower=True, check_finite=False), inverse=True
+        inverse = np.stack(
+            [solve_triangular(lower, np.eye(len(lower)), lower=True, check_finite=False) for lower in self.found.lower]
         )
+        roots = [1.0 / np.maximum(root, 1e-3) for root in self._roots]
+        found = self._blockwise(parts, inverse, self.personal.inverse, roots)
         return np.asarray(found.reshape(told.shape), dtype=np.float64)
 
-    def _blockwise(self, given: Singles, function: Any, inverse: bool = False) -> Singles:
-        s, p = self._shared, self.people.personal
-        power = -1.0 if inverse else 1.0
-        scales = [np.maximum(root, 1e-3) ** power for root in self._roots]
+    def _blockwise(self, given: Singles, shared: Array, personal: Array, scales: list[Singles]) -> Singles:
+        """``given: (n_e, size, lanes)``, times a matrix for what is shared and one for each person."""
+        s, p = self._shared, self._personal
+        own = given[:, s:].reshape(len(given), -1, p, given.shape[2])
         result = np.empty_like(given)
-        lanes = given.shape[2]
-        for d, lower in enumerate(self.found.lower):
-            result[d, :s] = scales[0][d] * function(lower, given[d, :s])
-            # All persons at once: side by side as columns.
-            own = given[d, s:].reshape(-1, p, lanes).transpose(1, 0, 2).reshape(p, -1)
-            found = scales[1][d] * function(lower[:p, :p], own)
-            result[d, s:] = found.reshape(p, -1, lanes).transpose(1, 0, 2).reshape(-1, lanes)
+        result[:, :s] = scales[0][:, None, None] * (shared @ given[:, :s])
+        result[:, s:] = scales[1][:, None, None] * (personal @ own).reshape(len(given), -1, given.shape[2])
         return result
 
     def outer_side(self, gradient: Singles, pulled: Singles) -> Singles:
@@ -197,20 +197,18 @@ class PeopleWhitened(Whitened):
 
     def outer(self, side: Singles, v: Singles) -> Contracted:
         """What :meth:`by_hyper` needs of ``side v^T``, of :meth:`outer_side` and whitened values, summed over the lanes."""
-        s, p = self._shared, self.people.personal
+        s, p = self._shared, self._personal
         shared, personal = self._components(v)
         inner = [np.einsum("dml,eml->de", side, part, dtype=np.float64, optimize=True) for part in (shared, personal)]
-        by_shared, by_personal = self._roots
-        rows = np.empty((len(side), self.options, s), dtype=np.float32)
-        np.matmul(side, np.swapaxes(by_shared[:, None, None] * v[:, :s], 1, 2), out=rows)
-        for number, of_person in enumerate(self._slices):
-            own = by_personal[:, None, None] * v[:, s + number * p : s + (number + 1) * p]
-            rows[:, of_person, :p] += side[:, of_person] @ np.swapaxes(own, 1, 2)
-        return Contracted(self._by_option(rows), inner[0], inner[1])
+        by_shared, by_personal = (root[:, None, None] for root in self._roots)
+        rows = side @ np.swapaxes(by_shared * v[:, :s], 1, 2)
+        own = (by_personal * v[:, s:]).reshape(len(v), -1, p, v.shape[2])
+        by_own = (self._padded(side) @ np.swapaxes(own, 2, 3)).astype(np.float64)
+        return Contracted(self._by_option(rows), by_own, inner[0], inner[1])
 
     def by_hyper(self, outer: Any) -> Hyperparameters:
         """The derivative by the hyperparameters at fixed whitened values, from what :meth:`outer` gives."""
-        by_lengthscale = self.features.gradient(outer.by_phi)
+        by_lengthscale = self.features.gradient(outer.by_phi) + self.personal.gradient(outer.by_own)
         share = personal_share(self.hyper)
         by_personal = -0.5 * share * np.diag(outer.shared) + 0.5 * (1.0 - share) * np.diag(outer.personal)
         by_parts, damped = outer.shared + outer.personal, self.damping**2
@@ -225,7 +223,7 @@ class PeopleWhitened(Whitened):
 
         Lapses make it curve the wrong way in some directions; ``convex`` takes it for flat in these.
         """
-        n_e, s, p = len(blocks), self._shared, self.people.personal
+        n_e, s, p = len(blocks), self._shared, self._personal
         shape = Shape(n_e, s, len(self.people.names), p)
         own = np.zeros((shape.people, n_e, p, n_e, p), dtype=np.float32)
         border = np.zeros((shape.people, n_e, p, n_e, s), dtype=np.float32)
@@ -256,9 +254,10 @@ class PeopleWhitened(Whitened):
 
         ``factor`` is that of their precision.
         """
-        n_e, s, p = len(blocks), self._shared, self.people.personal
+        n_e, s = len(blocks), self._shared
         by_shared, by_personal = self._roots
         rows = np.zeros((n_e, self.options, s), dtype=np.float32)
+        by_own = np.zeros(self.personal.phi.shape)
         inner = np.zeros((2, n_e, n_e))
         for number, features, curved in self._of_persons(blocks):
             local = factor.local_covariance(number)
@@ -267,22 +266,21 @@ class PeopleWhitened(Whitened):
                 # The derivative by the parts of dimension d, times the whitened values of dimension e.
                 by_e = [sum(curved[d][g] @ (features[g] @ local[g, :, e]) for g in range(n_e)) for e in range(n_e)]
                 rows[d, of_person] = by_shared[d] * by_e[d][:, :s]
-                rows[d, of_person, :p] += by_personal[d] * by_e[d][:, s:]
+                by_own[d, number, : len(by_e[d])] = by_personal[d] * by_e[d][:, s:]
                 for e in range(n_e):
                     inner[0, d, e] += np.vdot(by_e[e][:, :s], features[e][:, :s])
                     inner[1, d, e] += np.vdot(by_e[e][:, s:], features[e][:, s:])
-        return Contracted(self._by_option(rows), inner[0], inner[1])
+        return Contracted(self._by_option(rows), by_own, inner[0], inner[1])
 
     def _of_persons(self, blocks: list[list[Any]]) -> Iterator[tuple[int, list[Singles], list[list[Singles]]]]:
         """For each person who answered: the number, the features with both roots, and the curvature of the rows, dense."""
-        p = self.people.personal
         by_shared, by_personal = self._roots
         for number, rows in enumerate(self._slices):
             if rows.start == rows.stop:
                 continue
             features = [
-                np.concatenate([by_shared[d] * phi[rows], by_personal[d] * phi[rows, :p]], axis=1)
-                for d, phi in enumerate(self._phi)
+                np.concatenate([by_shared[d] * phi[rows], by_personal[d] * own[rows]], axis=1)
+                for d, (phi, own) in enumerate(zip(self._phi, self.personal.of_row, strict=True))
             ]
             yield number, features, [[block[rows, rows].toarray() for block in row] for row in blocks]
 

@@ -22,6 +22,7 @@ from choicebo._runtime import in_parallel
 from choicebo.model import covariance
 from choicebo.model.covariance import Factors, Hyperparameters
 from choicebo.model.engines.base import ModelSpec
+from choicebo.model.engines.personal import PersonalFactors, PersonalOptions
 from choicebo.model.evaluate import Likelihood, People
 from choicebo.model.features import FeatureFactors
 from choicebo.model.native import LANES
@@ -245,7 +246,9 @@ class Whitener:
     """(k, m): standardised values of the known objectives."""
     people: People | None = None
     option_of_row: NDArray[np.int64] | None = None
-    """With people, which of the options each of their rows is."""
+    """With people, which of the options each of their rows is, ..."""
+    personal: PersonalOptions | None = None
+    """... and what they saw."""
 
     @classmethod
     def of(cls, spec: ModelSpec, likelihood: Likelihood) -> Whitener:
@@ -255,11 +258,12 @@ class Whitener:
         if inducing is None:
             return cls(spec, covariance.squared_differences(X), known=known)
         if likelihood.people is not None:
+            personal = PersonalOptions(X, likelihood.people.of_row, likelihood.people.own)
             X, option_of_row = np.unique(X, axis=0, return_inverse=True)
             option_of_row = option_of_row.reshape(-1)
             inducing = option_of_row[inducing]
             squared = covariance.squared_differences(X[inducing])
-            return cls(spec, squared, X, inducing, known, likelihood.people, option_of_row)
+            return cls(spec, squared, X, inducing, known, likelihood.people, option_of_row, personal)
         return cls(spec, covariance.squared_differences(X[inducing]), X, inducing, known)
 
     def at(self, hyper: Hyperparameters) -> Whitened:
@@ -271,12 +275,12 @@ class Whitener:
                 self.spec.kernel, self.spec.nugget, self.X, self.inducing, self.squared, hyper.log_lengthscale
             )
             found = features.of_inducing
-            if self.people is not None and self.option_of_row is not None:
+            if self.people is not None and self.option_of_row is not None and self.personal is not None:
                 from choicebo.model.engines.people import PeopleWhitened
 
-                return PeopleWhitened(
-                    self.spec, hyper, self.squared, found, self.known, features, self.option_of_row, self.people
-                )
+                own = PersonalFactors(self.spec.kernel, self.spec.nugget, self.personal, hyper.log_lengthscale)
+                rows, people = self.option_of_row, self.people
+                return PeopleWhitened(self.spec, hyper, self.squared, found, self.known, features, rows, people, own)
             return FeatureWhitened(self.spec, hyper, self.squared, found, self.known, features, self.inducing)
         found = covariance.factors(self.spec.kernel, self.spec.nugget, self.squared, hyper.log_lengthscale)
         return Whitened(self.spec, hyper, self.squared, found, self.known)

@@ -100,7 +100,7 @@ class StudyIn(_In):
     question: str = Field(default=QUESTION, min_length=1, max_length=300)
     show: ShowIn = ShowIn()
     baseline: Option | None = None
-    raters: Literal["together", "related", "separate"] = "together"
+    raters: Literal["together", "related", "separate"] = "related"
     settings: dict[str, Any] = Field(
         default_factory=dict, description='Keyword arguments of `ChoiceOptimizer`, such as `"answer": "ranking"`.'
     )
