@@ -270,7 +270,7 @@ class Situation:
     # ---- the next question
 
     def _for_question(self, posterior: Posterior) -> Posterior:
-        """The posterior for the next question: a wished-for question is about the person's own taste, others also tell about all."""
+        """The posterior for the next question: one that was wished for is about the person's taste, others also about all."""
         if self.person is None or self.steering or posterior.people is None:
             return self.of_person(posterior)
         return posterior.asked(self.person)
