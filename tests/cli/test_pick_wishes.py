@@ -34,7 +34,7 @@ def test_an_empty_line_takes_all_locks_off(run, bread):
 
 def test_more_like_one_of_these_in_lines_for_a_screen_reader(run, bread):
     result = run("pick", bread, "--plain", input="m\n2\nm\n9\n1\nq\n")
-    assert "The next question will show more like option 2." in result.stdout
+    assert "The next question has more like option 2." in result.stdout
     assert "There is no option '9'" in result.stdout
     with Study.open(bread) as study:
         first, second = study.questions()

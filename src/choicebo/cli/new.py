@@ -62,7 +62,7 @@ def new(
             "--objective",
             "-o",
             metavar="TEXT",
-            help="A known objective such as 'minimise price': a column or a formula. May be repeated.",
+            help="What is known to matter, as 'minimise price'; a column, or a formula. May be given several times.",
         ),
     ] = None,
     name: Annotated[

@@ -55,7 +55,7 @@ def predict(
                 else opened.predict([given], rater, progress=progress)[0]
             )
         if found is None:
-            raise InvalidInputError("Every option was already shown: name one to predict it.")
+            raise InvalidInputError("Every option was shown: there is no other one.")
         described = describe(opened.space, found.option)
     if json:
         output.print_json({"option": found.option, "probability": found.probability})

@@ -127,7 +127,7 @@ class Turn(ABC):
             if not 0 <= place < len(question.options):
                 return f"There is no option {written!r}: give its number."
             study.steer(self._rater, like=question.options[place])
-            return f"The next question will show more like option {written}."
+            return f"The next question has more like option {written}."
         names = [space.key] if isinstance(space, Catalogue) else [each.name for each in space.parameters]
         texts = {name: self.read_text(f"Your own option: {name}?") for name in names}
         study.steer(self._rater, include=[written_option(space, texts)])
@@ -286,7 +286,7 @@ class PlainSession(Turn):
         none = ", 0 for none of these" if self.study.baseline else ""
         self.say(f"{LINES[self.study.answer]}; or s to skip, u to undo{none}, ? for why, q to stop.")
         self.say(
-            "For the next questions: k keeps a property, m shows more like one of these, o compares with your own."
+            "For the questions to come: k keeps a property, m shows more like one of these, o compares with your own."
         )
         while True:
             line = self._stream.readline()

@@ -14,7 +14,7 @@ from choicebo.space.values import suggestion
 
 @dataclass(frozen=True)
 class Steering:
-    """Wishes for the next question. Locks stay until they are removed; the other wishes apply to one question.
+    """Wishes for the next question. Locks stay until they are taken off; the others are of one question.
 
     >>> Steering({"flour": "rye"}).later
     Steering(locked={'flour': 'rye'}, like=None, include=())

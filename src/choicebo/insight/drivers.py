@@ -93,7 +93,7 @@ class Objective:
     """How much it varies over the space, in units of the noise of an answer."""
     drivers: tuple[Driver, ...]
     name: str = ""
-    """The name that a person gave it; empty if it has none."""
+    """What a person called it; empty if nobody did."""
 
     @property
     def main_drivers(self) -> tuple[Driver, ...]:

@@ -1,4 +1,4 @@
-"""Known objectives: how large a difference must be to affect a person's answers."""
+"""What a person makes of the objectives that are known: how large a difference shows in their answers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class KnownObjective:
 
     @property
     def title(self) -> str:
-        """Its title in pictures."""
+        """How pictures call it."""
         return f"{self.name} (known)"
 
     @property

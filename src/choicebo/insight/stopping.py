@@ -153,7 +153,7 @@ def foresee(
     known = len(posterior.options)
     asked = None if question is None else numeric(question, "question", "(k, d)")
     if asked is not None and (asked.ndim != 2 or asked.shape[1] != unseen.shape[1] or len(asked) < 2):
-        raise InvalidInputError(f"question must have shape (k, {unseen.shape[1]}) with k >= 2, got {asked.shape}.")
+        raise InvalidInputError(f"question must have shape (k, {unseen.shape[1]}) with k >= 2, got {asked.shape}")
     points = np.concatenate([posterior.options, unseen, *([] if asked is None else [asked])])
     latent = posterior.sample(points, draws=draws, seed=seed)
     optimal = np.stack([pareto.non_dominated(values[:known]) for values in latent])

@@ -59,10 +59,7 @@ class ChoiceModel(EnsembleModel):  # type: ignore[misc]
                 raise InvalidInputError(f"{name} must be a whole number of at least 1, got {as_given(given)}.")
         super().__init__()
         if posterior.latent_dim == 0:
-            raise InvalidInputError(
-                "This posterior has no hidden objectives: all of its objectives are known functions. Give "
-                "BoTorch those functions instead."
-            )
+            raise InvalidInputError("nothing of this posterior is hidden: its objectives are known functions")
         known = posterior.draws.thinned(draws)
         self._num_outputs = posterior.latent_dim
         self._kernel, self._nugget = kernel_named(known.kernel), known.nugget

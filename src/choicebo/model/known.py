@@ -88,6 +88,6 @@ def known_values(function: KnownFunction, points: Array) -> Array:
         row, number = np.argwhere(~np.isfinite(values))[0]
         raise InvalidInputError(
             f"known objective {number + 1} is {as_given(float(values[row, number]))} at the point "
-            f"{np.round(points[row], 4).tolist()}; give a finite number for every option."
+            f"{np.round(points[row], 4).tolist()}; give a finite number for every option"
         )
     return values

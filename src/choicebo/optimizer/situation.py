@@ -37,7 +37,9 @@ Shown = tuple[Sequence[Option], tuple[int, ...]]
 QUICK_DRAWS, QUICK_OPTIONS = 96, 192
 """What a model is reduced to for questions that must not take long."""
 
-_NEWCOMER = "Options spread over everything that is possible, to learn what you like, next to one that others kept."
+_NEWCOMER = (
+    "Options spread over everything that is possible, to get to know what you like, beside one that others kept."
+)
 
 
 @dataclass(frozen=True)
@@ -231,7 +233,7 @@ class Situation:
         return replace(self, found=(*self.found, look))
 
     def look_key(self, answers: int) -> tuple[str, int]:
-        """Cache key of a check of the number of latent dimensions."""
+        """Tells apart looks that may find different things."""
         return self.first(answers).fingerprint, self.latent_dim
 
     def look(self, answers: int, known: Posterior | None = None, progress: ProgressCallback | None = None) -> Look:
@@ -251,7 +253,7 @@ class Situation:
 
     @property
     def model_key(self) -> tuple[str, int]:
-        """Cache key of the model, given the space and the settings."""
+        """Tells apart models that differ, given the space and the settings."""
         return ("" if self.data is None else self.data.fingerprint), self.latent_dim
 
     def fit(self, progress: ProgressCallback | None = None) -> Posterior:
@@ -260,7 +262,7 @@ class Situation:
         return self.model.fit_silently(self.data, self.settings.seed, progress=progress)
 
     def earlier_key(self, answers: int) -> tuple[str, int]:
-        """Cache key of the model of the first so many answers."""
+        """Tells apart models of the first so many answers."""
         return self.first(answers).fingerprint, self.latent_dim
 
     def fit_earlier(self, answers: int) -> Posterior:

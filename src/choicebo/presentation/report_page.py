@@ -59,12 +59,12 @@ GENERATOR = "choicebo report"
 
 
 def report_page(study: Study, rater: str | None = None, progress: ProgressCallback | None = None) -> str:
-    """Everything that was learned from the answers; there must be at least one.
+    """Everything that was learned from the answers, of which there must be some.
 
     Args:
         study: The study.
         rater: Whose answers are learned from; None: everybody's.
-        progress: Called during the fit, if the model is not stored.
+        progress: Told of the fit, if the model is not stored.
     """
     posterior = study.posterior(rater, progress=progress)
     assert posterior is not None
@@ -168,7 +168,7 @@ def _objectives(study: Study, found: StudyResult) -> Iterable[str]:
     yield "<h2>What matters</h2>"
     pictured = partial(inline_picture, study) if study.show.kind != "bars" else None
     for chart in charts.maps(study.space, found.points, [each.title for each in found.objectives], pictured):
-        caption = "Further up and further right is better; the lines are 95 % intervals."
+        caption = "Further up and further right is better; the lines hold 95 % of what is believed."
         yield f"<figure>{chart.svg}<figcaption>{caption} {chart.crowd}</figcaption></figure>"
     if found.known:
         yield "<ul>" + "".join(f"<li>{escape(each.sentence)}</li>" for each in found.known) + "</ul>"

@@ -247,7 +247,7 @@ class Scheduler:
 
 
 def _share(study: Study, rater: str) -> str:
-    """Key shared by raters who wait for the same question: their own name, or empty for all without wishes of their own."""
+    """Who waits for the same question as a rater: nobody else; or, empty, everybody who has no wishes of their own."""
     return rater if study.raters_mode != "together" or study.wishes(rater) else ""
 
 

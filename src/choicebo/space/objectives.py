@@ -32,7 +32,7 @@ _FORM = re.compile(r"(?P<goal>\S+)\s+(?P<name>[^=<>!]+?)\s*(?:=(?!=)\s*(?P<formu
 class Objective:
     """A known objective: a parameter, a column or a formula of them that should be small, or large.
 
-    A formula is written as in a constraint; a comparison in it is 1 if it holds and 0 if not.
+    A formula is written as in a constraint; a comparison in it counts 1 where it holds and 0 elsewhere.
 
     Examples:
         >>> price = Objective("minimise price = 2*flour + 3*(oven == 'gas')")
@@ -236,7 +236,7 @@ def as_objectives(
 
 
 def check_values(objectives: Sequence[Objective], values: Floats, option: Callable[[int], Option]) -> None:
-    """Refuse ``values: (n, k)`` of some options if one is not finite, or if all are the same."""
+    """Refuse ``values: (n, k)`` of some options of which one is not finite, or all are the same."""
     lacking = np.flatnonzero(~np.isfinite(values).all(1))
     if len(lacking):
         refuse_undefined(objectives, values[lacking[0]], option(int(lacking[0])))

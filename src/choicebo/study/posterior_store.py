@@ -216,7 +216,7 @@ def _check_people(found: Posterior, options: int) -> None:
 
 
 def _check_shapes(found: Posterior, known: int) -> None:
-    """Refuse arrays that do not belong together, and values that are not numbers."""
+    """Refuse arrays that do not belong together, and numbers that are none."""
     latent_dim, inputs = found.spec.latent_dim, found.data.dim
     chains, draws = found.whitened.shape[:2]
     options = np.unique([row for choice in found.data.choices for row in choice.shown])

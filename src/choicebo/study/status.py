@@ -149,7 +149,7 @@ def describe(study: Study, rater: str | None, fitted: ChoiceOptimizer | None) ->
 
 
 def advise(study: Study, posterior: Posterior, questions: tuple[Question, ...], rater: str | None = None) -> StopAdvice:
-    """Whether to go on, judged by the model, the models of earlier answers, and the earliest open question."""
+    """Whether to go on, going by the model, those of the answers before, and the earliest open one of the questions."""
     from choicebo.insight import stop_advice
     from choicebo.insight.stopping import LOOKS, MIN_ANSWERS
 

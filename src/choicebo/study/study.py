@@ -617,8 +617,8 @@ class Study:
 
         Args:
             rater: Who wishes; None: the owner.
-            locked: Values that new options must have, by name, until they are removed; ``{}`` removes all locks.
-            like: An option to show more of: the new options of the next question resemble it.
+            locked: Values that new options are to have, by name, until they are taken off; ``{}`` takes all locks off.
+            like: An option of which more are wanted: the new options of the next question resemble it.
             include: Options that the next question is to have as they are, such as one of the person's own.
             clear: Whether to forget earlier wishes.
 
@@ -1437,7 +1437,7 @@ class Study:
         return found if rater is not None else replace(found, agreement=self.agreement())
 
     def agreement(self, *, progress: ProgressCallback | None = None) -> PeopleInsight | None:
-        """What suits all raters, what suits each of them, and where they differ.
+        """What suits all raters, what each of them, and where they differ.
 
         Args:
             progress: Called as ``progress(stage, fraction)`` while the model is fitted; returning ``False`` interrupts.

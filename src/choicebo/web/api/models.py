@@ -238,7 +238,7 @@ class WishesIn(_In):
     include: Annotated[list[Option | str | int], Field(max_length=11)] | None = Field(
         default=None, description="Options that the next question must show."
     )
-    clear: bool = Field(default=False, description="Whether to forget earlier wishes.")
+    clear: bool = Field(default=False, description="Whether to forget what was wished for before.")
 
 
 class WishesOut(_Out):
@@ -280,7 +280,7 @@ class ResultOut(_Out):
     stage: str = Field(description="What it is based on: the model of so many answers, or counts.")
     names: list[str] = Field(description="The name of each hidden objective; empty for one without a name.")
     unseen: ParetoOut | None = Field(description="The most promising option that was not shown yet.")
-    trust: str = Field(description="Problems of the fit and their remedies; empty if there are none.")
+    trust: str = Field(description="What is poor about the fit, and what to do; empty if nothing is.")
 
 
 class PersonOut(_Out):

@@ -69,7 +69,7 @@ errors: dict[int | str, dict[str, Any]] = {
 router = APIRouter(prefix="/api/v1", responses=errors)
 
 Number = Annotated[int, Path(ge=1, le=2**31)]
-Wait = Annotated[float, Query(ge=0, le=_LONGEST_WAIT, description="Seconds to wait for the computation.")]
+Wait = Annotated[float, Query(ge=0, le=_LONGEST_WAIT, description="Seconds to wait for what is being computed.")]
 
 
 def sitting(request: Request, name: Annotated[str, Path(description="The name of a study.")]) -> Seat:
