@@ -205,3 +205,27 @@ def test_a_sketch_knows_what_the_posterior_knows() -> None:
     same = whole.draws.thinned(64)
     rows = [int(np.flatnonzero((whole.options == option).all(1))[0]) for option in small.options]
     assert np.allclose(small.draws.latent, same.latent[:, rows], atol=1e-5)  # the very draws, at fewer options
+
+
+def test_people_whose_tastes_are_related_wait_for_one_model_and_get_questions_of_their_own(
+    tmp_path: Path, pool: SlowToFit
+) -> None:
+    scheduler = Scheduler(pool, patience=4000.0)
+    names = ("ann", "ben")
+    try:
+        with Study.create(tmp_path / "study.db", "bread", SPACE, executor=pool, **SETTINGS) as study:
+            for name in names:
+                study.add_rater(name)
+                for _ in range(2):
+                    study.tell(study.ask(name), [0], rater=name)
+            before = len(pool.fitted)
+            pool.go.clear()
+            jobs = [scheduler.begin_question(study, name) for name in names]
+            pool.go.set()
+            asked = [job.result(timeout=60) for job in jobs]
+        assert pool.fitted[before:] == [4]
+        assert [question.latent_dim for question in asked] == [2, 2]
+        assert asked[0].options != asked[1].options
+    finally:
+        pool.go.set()
+        scheduler.close()

@@ -145,15 +145,16 @@ class Scheduler:
     def _think(self, study: Study, rater: str, share: str) -> Job:
         """The model's next question, computed but not asked. Raters who are learned from together share it.
 
-        Its result is whether the question is there: while others wait for their models, only the model is fitted.
+        Its result is whether the question is there: while others wait for their models, only the model is fitted, and where
+        one model has a question for each of several people.
         """
 
         def think() -> bool:
             load_numerics()
-            others_wait = self._thinking.waiting > 0
+            only_model = self._thinking.waiting > 0 or (study.raters_mode == "related" and len(study.raters()) > 1)
             try:
-                (study.learn if others_wait else study.prepare)(rater)
-                return not others_wait
+                (study.learn if only_model else study.prepare)(rater)
+                return not only_model
             except (ChoiceboError, CancelledError):
                 raise  # in words for whoever waits for it; or the server is being stopped
             except Exception as error:
@@ -247,8 +248,8 @@ class Scheduler:
 
 
 def _share(study: Study, rater: str) -> str:
-    """Who waits for the same question as a rater: nobody else; or, empty, everybody who has no wishes of their own."""
-    return rater if study.raters_mode != "together" or study.wishes(rater) else ""
+    """Who waits for the same model as a rater: nobody else; or, empty, everybody who has no wishes of their own."""
+    return rater if study.raters_mode == "separate" or study.wishes(rater) else ""
 
 
 def _run(loop: asyncio.AbstractEventLoop) -> None:
