@@ -73,7 +73,7 @@ def test_the_parallel_plot_has_a_line_for_each_option_and_an_axis_for_what_varie
 
 
 def test_a_space_that_is_not_the_posteriors_is_refused():
-    with pytest.raises(InvalidInputError, match="its own space"):
+    with pytest.raises(InvalidInputError, match="space of its options"):
         plots.parallel_options(posterior(), cb.Space([cb.Real("size", 0, 1)]))
 
 

@@ -4,7 +4,7 @@
 # A mobility survey showed four ways to commute and asked "Tick all that you would consider". The survey tool exports one row for each answer, with the attributes of the options side by side and a column of ticked numbers: the wide table that most tools
 # produce.
 #
-# This notebook reads such a file, is told about a wrong row, learns from the rest, and shows what people weigh.
+# This notebook reads such a file, finds a wrong row, learns from the rest, and shows what people weigh.
 
 # %%
 # %matplotlib inline

@@ -50,7 +50,7 @@ def step_response(gains):
 # %% [markdown]
 # ## The engineer
 #
-# Simulated here: they look at overshoot, settling time and the jerk of the voltage. A response that has not settled after six seconds is no good at all. choicebo is not told that these numbers exist.
+# Simulated here: they look at overshoot, settling time and the jerk of the voltage. A response that has not settled after six seconds is no good at all. choicebo does not know that these numbers exist.
 
 
 # %%

@@ -26,7 +26,7 @@ def limit_blas_threads() -> None:
 
 
 class _BlasLimit:
-    """One BLAS thread for as long as anybody wants it: the limit is the process's, and those who want it run side by side."""
+    """One BLAS thread for as long as anybody needs it; the limit holds for the whole process, and several may need it at once."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -68,7 +68,7 @@ def threads() -> int:
 def in_parallel(function: Callable[[Item], Result], items: Iterable[Item]) -> Generator[Result, None, None]:
     """``function`` of each item, in order, in threads: compiled code on small arrays keeps one processor busy at most.
 
-    Whoever takes the results may stop early and close the generator; what has not begun by then never does.
+    The caller may stop early and close the generator; items that have not begun by then are skipped.
     """
     waiting = list(items)
     count = min(threads(), len(waiting))

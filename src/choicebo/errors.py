@@ -12,7 +12,7 @@ class InvalidInputError(ChoiceboError, ValueError):
 
 
 class DataError(InvalidInputError):
-    """Choices or options that contradict their own definition, or a file that cannot be read as such."""
+    """Choices or options that are inconsistent, or a file of them that cannot be read."""
 
 
 class SpaceError(InvalidInputError):
@@ -20,7 +20,7 @@ class SpaceError(InvalidInputError):
 
 
 class StudyError(InvalidInputError):
-    """Something was asked of a study or a loop that it cannot do; the message says what it can."""
+    """A study or optimiser cannot do what was asked; the message says what it can do."""
 
 
 class StudyNotFoundError(StudyError):
@@ -28,11 +28,11 @@ class StudyNotFoundError(StudyError):
 
 
 class StudyExistsError(StudyError):
-    """A study of that name is there already."""
+    """There is already a study of that name."""
 
 
 class StudyArchivedError(StudyError):
-    """The study is archived: it can be read, and nothing is asked or answered until it is brought back."""
+    """The study is archived: it can be read, but nothing is asked or answered until it is restored."""
 
 
 class UnknownRaterError(StudyError):
@@ -55,11 +55,11 @@ class StorageError(ChoiceboError):
 
 
 class BusyError(StorageError):
-    """Too many use the database at this moment; the same may succeed a little later."""
+    """Too many people use the database at the moment; try again a little later."""
 
 
 class ReadOnlyError(StorageError):
-    """The database can be read, and not written: by its file, its folder, its URL or the rights of its user."""
+    """The database can be read but not written, because of its file, its folder, its URL or the rights of its user."""
 
 
 class SchemaVersionError(StorageError):
@@ -71,7 +71,7 @@ class NumericalError(ChoiceboError, ArithmeticError):
 
 
 class ComputationLostError(ChoiceboError):
-    """What computed died, hung or grew too large, more than once; or cannot be reached."""
+    """The process that computed died, hung or grew too large, more than once, or cannot be reached."""
 
 
 class FitInterruptedError(ChoiceboError):

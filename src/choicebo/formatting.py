@@ -12,7 +12,7 @@ _LONGEST = 300
 _LARGEST_WRITTEN = 10**4000
 _COMMANDS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _HALVES = re.compile(r"[\ud800-\udfff]")
-"""Halves of characters, which no file or terminal can be given."""
+"""Halves of characters (lone surrogates), which no file or terminal accepts."""
 
 
 def percent(share: float) -> str:

@@ -30,7 +30,7 @@ def to_frame(columns: Mapping[str, Sequence[Any]], library: str | None = None) -
     ['minutes']
     """
     if library is not None and library not in LIBRARIES:
-        raise InvalidInputError(f"library must be 'pandas' or 'polars', got {as_given(library)}")
+        raise InvalidInputError(f"library must be 'pandas' or 'polars', got {as_given(library)}.")
     name = library or _preferred()
     try:
         module = importlib.import_module(name)

@@ -33,7 +33,9 @@ def dominates(a: ArrayLike, b: ArrayLike) -> bool:
     first = _numbers(a, "a", ndim=1)
     second = _numbers(b, "b", ndim=1)
     if first.shape != second.shape:
-        raise InvalidInputError(f"a has {first.size} objectives and b has {second.size}; give both the same objectives")
+        raise InvalidInputError(
+            f"a has {first.size} objectives and b has {second.size}; give both the same objectives."
+        )
     return bool(np.all(first >= second) and np.any(first > second))
 
 
@@ -124,13 +126,13 @@ def _points_and_reference(values: ArrayLike, reference: ArrayLike) -> tuple[NDAr
     corner = _numbers(reference, "reference", ndim=1)
     if corner.size != points.shape[1]:
         raise InvalidInputError(
-            f"reference has {corner.size} objectives, but values has {points.shape[1]}; give both the same"
+            f"reference has {corner.size} objectives, but values has {points.shape[1]}; give both the same."
         )
     if points.size and np.isposinf(points).any():
         row, column = np.argwhere(np.isposinf(points))[0]
-        raise InvalidInputError(f"values[{row}, {column}] is infinite, and so is its volume; give finite values")
+        raise InvalidInputError(f"values[{row}, {column}] is infinite, and so is its volume; give finite values.")
     if not np.isfinite(corner).all():
-        raise InvalidInputError(f"reference is {corner.tolist()}; give a finite number for each objective")
+        raise InvalidInputError(f"reference is {corner.tolist()}; give a finite number for each objective.")
     return points, corner
 
 
@@ -140,14 +142,14 @@ def _numbers(given: ArrayLike, name: str, *, ndim: int) -> NDArray[np.float64]:
     try:
         array = np.asarray(given)
     except (ValueError, RecursionError) as error:
-        raise InvalidInputError(f"{name} has rows of different lengths; give an array of shape {accepted}") from error
+        raise InvalidInputError(f"{name} has rows of different lengths; give an array of shape {accepted}.") from error
     if array.dtype.kind not in "biuf":
-        raise InvalidInputError(f"{name} is not numeric (dtype {array.dtype}); give numbers of shape {accepted}")
+        raise InvalidInputError(f"{name} is not numeric (dtype {array.dtype}); give numbers of shape {accepted}.")
     if array.ndim != ndim:
-        raise InvalidInputError(f"{name} has shape {array.shape}; give an array of shape {accepted}")
+        raise InvalidInputError(f"{name} has shape {array.shape}; give an array of shape {accepted}.")
     if not 1 <= array.shape[-1] <= MAX_OBJECTIVES:
-        raise InvalidInputError(f"{name} has {array.shape[-1]} objectives; give between 1 and {MAX_OBJECTIVES}")
+        raise InvalidInputError(f"{name} has {array.shape[-1]} objectives; give between 1 and {MAX_OBJECTIVES}.")
     if np.isnan(array).any():
         where = ", ".join(str(position) for position in np.argwhere(np.isnan(array))[0])
-        raise InvalidInputError(f"{name}[{where}] is NaN; leave out or fill in what is not known")
+        raise InvalidInputError(f"{name}[{where}] is NaN; leave the row out, or fill in the value.")
     return array.astype(np.float64)

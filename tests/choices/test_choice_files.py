@@ -105,7 +105,7 @@ def test_json_that_does_not_hold_choices_is_refused(text: str, words: list[str])
         ("choice,option,x0\n0,0,0.5\n", ["line 1", "'kept' is missing", "choice,option,kept,x0"]),
         ("choice,option,kept\n0,0,1\n", ["line 1", "'x0' is missing", "choice,option,kept,x0"]),
         ("choice,option,kept,x0,x2\n", ["line 1", "'x1' is missing", "'x2' is not expected"]),
-        ("choice,option,kept,x0,x0\n", ["line 1", "'x0' is there twice"]),
+        ("choice,option,kept,x0,x0\n", ["line 1", "'x0' appears twice"]),
         ("choice,option,kept,x0\n0,0,1,0.5\n0,1,0,rye\n", ["line 3", "x0 is 'rye'", "finite number"]),
         ("choice,option,kept,x0\n0,0,1,nan\n", ["line 2", "x0 is 'nan'", "finite number"]),
         ("choice,option,kept,x0\n0,0,1,\n", ["line 2", "x0 is ''", "finite number"]),
@@ -217,8 +217,8 @@ def test_all_wrong_lines_are_named_and_all_wrong_choices_of_a_list() -> None:
     # Each third line could be read, and what it says of option 1 contradicts nothing: its choice shows one option.
     assert told[0] == "90 lines are wrong:"
     assert told[1:3] == [
-        "    line 2: choice 0 shows one option; a choice shows at least two",
-        "    line 3: x0 is 'high', but must be a finite number with a decimal point",
+        "    line 2: choice 0 shows one option; a choice shows at least two.",
+        "    line 3: x0 is 'high', but must be a finite number with a decimal point.",
     ]
     assert (len(told), told[-1]) == (22, "    and 70 more")
     with refused("2 choices are wrong", "choice 1: .*kept but not shown", "choice 3: it shows option 9"):

@@ -60,12 +60,12 @@ def test_showing_fewer_than_two_options_is_refused(shown: tuple[int, ...]) -> No
 
 
 def test_option_shown_twice_is_refused() -> None:
-    with refused("option 4 is twice in shown", "once"):
+    with refused("option 4 appears twice in shown", "once"):
         Choice((4, 1, 4), (1,))
 
 
 def test_option_kept_twice_is_refused() -> None:
-    with refused("option 1 is twice in kept", "once"):
+    with refused("option 1 appears twice in kept", "once"):
         Choice((4, 1), (1, 1))
 
 
@@ -359,7 +359,7 @@ def test_from_sets_refuses_what_does_not_fit_together() -> None:
         ChoiceData.from_sets([X3, [[0.1, np.nan], [0.2, 0.2]]], kept=[[0], [0]])
     with refused(r"sets\[0\] has one dimension", "reshape"):
         ChoiceData.from_sets([[0.1, 0.2]], kept=[[0]])
-    with refused("no sets", r"ChoiceData\(X, \[\]\)"):
+    with refused("No sets", r"ChoiceData\(X, \[\]\)"):
         ChoiceData.from_sets([], kept=[])
     with refused("choice 1: nothing was kept"):
         ChoiceData.from_sets([X3, X3], kept=[[0], []])

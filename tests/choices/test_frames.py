@@ -197,7 +197,7 @@ def test_a_table_of_options_has_the_inputs_of_those_that_answers_name() -> None:
     in_units = "option,minutes,flour\n1,5,rye\n2,25,oat\n"
     data = ChoiceData.from_frame("winner,loser\n2,1\n", "pairs", options=in_units, space=SPACE)
     assert data.X.tolist() == SPACE.encode([{"minutes": 25, "flour": "oat"}, {"minutes": 5, "flour": "rye"}]).tolist()
-    with refused("line of the options 3: the key 'A' is there twice"):
+    with refused("option line 3: the key 'A' appears twice"):
         ChoiceData.from_frame("winner,loser\nA,B\n", "pairs", options="option,price\nA,0.1\nA,0.2\n")
     scores = "rater,item,score\n1,A,4\n1,B,2\n2,B,3\n2,C,3\n"
     roles = {"sitting": "rater", "option": "item", "rating": "score"}
@@ -305,10 +305,10 @@ def test_a_weight_is_that_of_the_whole_answer() -> None:
     [
         ("choice,price\n1,0.1\n", "choices", ["'kept' is missing", "choice, price, kept"]),
         ("kept,price\n1,0.1\n", "choices", ["'choice' is missing", "option1"]),
-        ("choice,kept\n1,1\n", "choices", ["no column holds inputs"]),
+        ("choice,kept\n1,1\n", "choices", ["No column holds the inputs"]),
         ("choice,kept,price\n", "choices", ["no answers"]),
-        ("", "choices", ["no column holds inputs"]),
-        ("choice,kept,price,price\n1,1,0.1,0.2\n", "choices", ["'price' is there twice"]),
+        ("", "choices", ["No column holds the inputs"]),
+        ("choice,kept,price,price\n1,1,0.1,0.2\n", "choices", ["'price' appears twice"]),
         (
             "choice,kept,price\n1,1,0.1\n1,maybe,0.2\n1,,0.3\n",
             "choices",
@@ -383,14 +383,14 @@ def test_a_row_of_a_frame_is_counted_from_one() -> None:
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        (3, ["the table is 3", "data frame"]),
+        (3, ["The table is 3", "data frame"]),
         ([1, 2], ["row 1 is 1"]),
         ({"a": [1], "b": [1, 2]}, ["different lengths"]),
         ({"a": [[1, 2], [3, 4]]}, ["2 dimensions"]),
-        (pd.DataFrame([[1, 2]], columns=["a", "a"]), ["'a' is there twice"]),
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), ["'a' appears twice"]),
         (Path("nowhere.csv"), ["nowhere.csv", "cannot be read"]),
         ("nowhere.csv", ["nowhere.csv", "cannot be read"]),
-        (b"choice", ["the table is b'choice'"]),
+        (b"choice", ["The table is b'choice'"]),
         (pd.DataFrame({"choice": [1, 1], "kept": [1, 0], "x": pd.to_datetime(["2020", "2021"])}), ["2 rows", "x is"]),
         (pd.DataFrame({"choice": [1, 1], "kept": [1, 0], "x": [1j, 2j]}), ["2 rows", "x is"]),
         (pd.DataFrame({"choice": [1, 1], "kept": [[1], [0]], "x": [0.1, 0.2]}), ["2 rows", r"kept is \[1\]"]),
@@ -453,7 +453,7 @@ def test_no_file_crashes_the_reader(content: bytes, kind: str) -> None:
             b"choice,kept,x0\n1,1,0.1,9\n1,0\n1,1,0.3,,\n",
             ["3 lines are wrong", "line 2: 4 cells", "line 3: 2 cells", "line 4"],
         ),
-        (b"choice,kept,x0,x0\n1,1,0.1,0.2\n", ["'x0' is there twice"]),
+        (b"choice,kept,x0,x0\n1,1,0.1,0.2\n", ["'x0' appears twice"]),
         (b"x," * 30_000 + b"y\n", ["60,001|30,001 columns"]),
     ],
 )

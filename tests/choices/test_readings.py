@@ -206,7 +206,7 @@ def test_ratings_imply_the_order_of_every_two_options_and_no_other(values: list[
         (lambda: ChoiceData.from_best(X4, [(0, 1)], [2]), ["answer 0", "2 was kept but not shown"]),
         (lambda: ChoiceData.from_best(X4, [(0, 1), (1, 2)], [0]), ["2 in shown but 1 in best"]),
         (lambda: ChoiceData.from_best(X4, [(0, 1)], [None]), ["answer 0", "best is None"]),
-        (lambda: ChoiceData.from_rankings(X4, [[0, 1, 0]]), ["ranking 0", "option 0 is twice"]),
+        (lambda: ChoiceData.from_rankings(X4, [[0, 1, 0]]), ["ranking 0", "option 0 appears twice"]),
         (lambda: ChoiceData.from_rankings(X4, [[0]]), ["ranking 0", "at least two"]),
         (lambda: ChoiceData.from_rankings(X4, [[0, []]]), ["ranking 0", "empty place"]),
         (lambda: ChoiceData.from_rankings(X4, [[0, "1"]]), ["ranking 0", "'1'"]),

@@ -36,7 +36,7 @@ def test_a_file_that_is_there_is_not_written_over_and_a_study_neither(run, bread
 def test_what_is_no_backup_is_told_in_a_sentence(run, bread, file):
     told = run("recover", file, "new.db")
     assert told.exit_code == 1
-    assert "is no backup of choicebo" in told.output
+    assert "is not a backup made by choicebo" in told.output
 
 
 def test_pick_computes_on_a_cluster(run, bread, monkeypatch):

@@ -123,7 +123,7 @@ def test_all_bad_rows_are_listed(run, bread, tmp_path):
 
 @pytest.mark.parametrize(
     ("content", "said"),
-    [(b"{broken", "malformed JSON"), (b"\xff\xfe\x00", "UTF-8"), (b'{"format": "other"}', "format")],
+    [(b"{broken", "Malformed JSON"), (b"\xff\xfe\x00", "UTF-8"), (b'{"format": "other"}', "format")],
 )
 def test_a_file_that_is_none_of_ours_is_one_line(run, bread, tmp_path, content, said):
     (tmp_path / "file").write_bytes(content)

@@ -46,7 +46,7 @@ def test_an_own_option_is_asked_for_value_by_value(run, bread):
         option = study.ask().options[0]
         values = [str(option[parameter.name]) for parameter in study.space.parameters]
     result = run("pick", bread, "--plain", input="\n".join(["o", *values, "1", "q", ""]))
-    assert "The next question has your own option." in result.stdout
+    assert "The next question will show your own option." in result.stdout
     with Study.open(bread) as study:
         assert option in study.questions()[1].options
 
@@ -55,9 +55,9 @@ def test_an_answer_is_changed(run, bread):
     run("pick", bread, input="1\n2\nq")
     result = run("pick", bread, "--change", 1, input="23\n")
     assert "Now: kept 1." in result.stdout
-    assert "Question 1 has another answer." in result.stdout
+    assert "Question 1 has a new answer." in result.stdout
     with Study.open(bread) as study:
         assert [study.get_question(number).kept for number in (1, 2)] == [(1, 2), (1,)]
     result = run("pick", bread, "--change", 1, "--plain", input="q\n")
-    assert "Question 1 is as it was." in result.stdout
+    assert "Question 1 keeps its answer." in result.stdout
     assert run("pick", bread, "--change", 9, input="q").exit_code != 0

@@ -78,7 +78,7 @@ def test_questions_are_answered_with_single_keys(terminal, bread):
     child.send(ENTER)
     child.expect("Kept 1, 3.*Question 2.*q stop")
     child.send("?")
-    child.expect("to get to know what you like")
+    child.expect("to learn what you like")
     child.send("s")
     child.expect("Skipped.*Question 3.*q stop")
     child.send("u")

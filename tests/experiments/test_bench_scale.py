@@ -110,7 +110,7 @@ def test_the_logit_finds_the_coefficients_of_its_own_model() -> None:
 
 
 def test_a_file_that_is_missing_or_incomplete_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInputError, match="is not there"):
+    with pytest.raises(InvalidInputError, match="does not exist"):
         bench_logit.read(tmp_path)
     (tmp_path / bench_logit.TRAVELMODE.file).write_text("traveller_id,mode\n1,air\n", encoding="utf-8")
     with pytest.raises(InvalidInputError, match="no column 'chosen'"):

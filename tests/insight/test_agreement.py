@@ -56,7 +56,7 @@ def test_sentences_say_what_people_agree_and_differ_about(two: PeopleInsight) ->
 
 def test_the_first_sentence_is_the_share_of_personal_taste(two: PeopleInsight, four: PeopleInsight) -> None:
     for each in (two, four):
-        assert "of what decides is personal taste (between" in each.sentences[0]
+        assert "of what decides the answers is personal taste (between" in each.sentences[0]
         assert 0 <= each.share[1] <= each.share[0] <= each.share[2] <= 1
     assert two.share[0] > four.share[0]
 
@@ -79,7 +79,7 @@ def test_options_that_divide_are_kept_by_some(two: PeopleInsight) -> None:
 
 def test_what_suits_everybody_leaves_out_who_answers_at_random(four: PeopleInsight) -> None:
     assert four.at_random == ("Cy",)
-    assert "Cy seems to answer at random and is counted for little." in four.sentences
+    assert "Cy seems to answer at random and counts for little." in four.sentences
     best = four.compromise
     others = [share for name, share in zip(four.names, best.by_person, strict=True) if name != "Cy"]
     assert 0 < best.everybody <= min(others)
@@ -110,7 +110,7 @@ def test_a_person_with_one_answer_is_told_of(two: PeopleInsight) -> None:
     once = cb.ChoiceData(data.X, [*data.choices, cb.Choice((0, 1, 2), (0,), rater="Cy")])
     found = found_of(once)
     assert found.answers == (8, 8, 1)
-    assert any("Of Cy there are fewer than 3 answers" in told for told in found.sentences)
+    assert any("Cy gave fewer than 3 answers" in told for told in found.sentences)
     assert found.of("Cy")
 
 
@@ -125,7 +125,7 @@ def test_many_people_with_two_answers_each() -> None:
     data = asked(people, 2)
     found = found_of(data)
     assert len(found.names) == 12
-    assert "Of 12 people there are fewer than 3 answers" in found.sentences[-1]
+    assert "12 people gave fewer than 3 answers" in found.sentences[-1]
     assert len(found.sentences) < 10
 
 
@@ -147,5 +147,5 @@ def test_a_model_of_one_person_is_refused() -> None:
 
 
 def test_another_space_is_refused(two: PeopleInsight) -> None:
-    with pytest.raises(InvalidInputError, match="the space has 1 columns"):
+    with pytest.raises(InvalidInputError, match="The space has 1 columns"):
         agreement(two.posterior, cb.Space([cb.Real("sweet", 0, 1)]))

@@ -172,7 +172,7 @@ def test_one_of_ten_options_agrees_with_the_closed_form():
 
 
 def test_more_than_twelve_kept_beside_a_rejected_option_are_refused():
-    with pytest.raises(cb.InvalidInputError, match=r"choice 0 kept 13 options.*at most 12 kept.*smaller sets"):
+    with pytest.raises(cb.InvalidInputError, match=r"Choice 0 kept 13 options.*at most 12 kept.*smaller sets"):
         cb.choice_log_likelihood(np.zeros((14, 2)), one_choice(14, range(13)))
 
 

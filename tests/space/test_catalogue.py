@@ -178,7 +178,7 @@ def test_only_the_features_asked_for_are_used_and_others_may_have_gaps():
         ([{"sku": 1.5, "x": 1}], {}, "key 1.5: give a text or a whole number"),
         ([{"sku": "A", "x": 1}, {"sku": "B", "x": None}], {}, "Row 2 has no value in column 'x'"),
         ([{"sku": "A", "x": 1}, {"sku": "B", "x": "1"}], {}, "Row 1 has 1, Row 2 has '1'"),
-        ([{"sku": "A", "x": 1}, {"sku": "B", "x": True}], {}, "mixes sorts"),
+        ([{"sku": "A", "x": 1}, {"sku": "B", "x": True}], {}, "mixes kinds"),
         ([{"sku": "A"}, {"sku": "B"}], {}, "no usable feature .there is no other column"),
         ([{"sku": "A", "x": 1}], {}, "no usable feature .'x': the same in every row"),
         ([{"sku": "A", "x": 10**400}, {"sku": "B", "x": 1}], {}, "too large"),

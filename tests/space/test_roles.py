@@ -107,14 +107,14 @@ def test_mistakes_in_an_excel_file_are_told_as_in_a_table(tmp_path):
 
 def test_what_is_no_excel_file_that_can_be_read_is_named_as_what_it_is(tmp_path, monkeypatch):
     (tmp_path / "old.xls").write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(100))
-    with pytest.raises(SpaceError, match=r"old kind \(\.xls\)"):
+    with pytest.raises(SpaceError, match=r"old Excel file \(\.xls\)"):
         cb.Catalogue(tmp_path / "old.xls")
     with zipfile.ZipFile(tmp_path / "pictures.xlsx", "w") as archive:
         archive.writestr("a.txt", "no table")
-    with pytest.raises(SpaceError, match="not an Excel file that can be read"):
+    with pytest.raises(SpaceError, match="cannot be read as an Excel file"):
         cb.Catalogue(tmp_path / "pictures.xlsx")
     (tmp_path / "cut.xlsx").write_bytes(b"PK\x03\x04 and nothing more")
-    with pytest.raises(SpaceError, match="not an Excel file that can be read"):
+    with pytest.raises(SpaceError, match="cannot be read as an Excel file"):
         cb.Catalogue(tmp_path / "cut.xlsx")
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     with pytest.raises(SpaceError, match=r"choicebo\[excel\]"):

@@ -131,7 +131,7 @@ def test_what_is_no_backup_is_told_and_changes_nothing(storage: Storage, tmp_pat
     else:
         path.write_bytes(content)
     with Storage(tmp_path / "elsewhere.db") as other:
-        with pytest.raises(DataError, match=r"is no backup|is no image"):
+        with pytest.raises(DataError, match=r"is not a backup|is not an image"):
             backup.read(path, other)
         assert content is not None or Study.list(other) == ()
     assert not list(tmp_path.rglob("evil.png"))

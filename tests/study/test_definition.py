@@ -69,7 +69,7 @@ def test_settings_that_are_missing_take_their_default():
         ({"settings": {"sed": 1}}, "no setting 'sed'"),
         ({"settings": {"name": "t"}}, "no setting 'name'"),
         ({"settings": {"kernel": []}}, "kernel must be one of"),
-        ({"settings": 3}, "cannot be made of this"),
+        ({"settings": 3}, "cannot be created"),
         ({"qestion": "?"}, "unknown key 'qestion'. Did you mean 'question'"),
         ({"created_at": "yesterday"}, "'created_at' of the study is 'yesterday'"),
     ],

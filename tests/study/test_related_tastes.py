@@ -122,7 +122,7 @@ def test_agreement_needs_two_people_who_answered(tmp_path) -> None:
     found = study.agreement()
     assert found is not None
     assert found.answers == (3, 1)
-    assert "Of bo there are fewer than 3 answers" in found.sentences[-1]
+    assert "bo gave fewer than 3 answers" in found.sentences[-1]
 
 
 def test_without_related_tastes_there_is_no_agreement(tmp_path) -> None:

@@ -46,8 +46,8 @@ def test_pairs_give_every_parameter_of_a_space():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("winner\nA\n", "the column 'loser' is missing"),
-        ("winner,loser,loser\nA,B,C\n", "the column 'loser' is there twice"),
+        ("winner\nA\n", "The column 'loser' is missing"),
+        ("winner,loser,loser\nA,B,C\n", "The column 'loser' appears twice"),
         ("winner,loser\nA,B\nA\n", "Line 3: 1 cells"),
         ("winner,loser\nA,A\n", "Line 2"),
         ('winner,loser\nA,"B\n', "line 2: not readable as CSV"),
@@ -79,7 +79,7 @@ def test_choices_must_be_about_options_of_the_study(tmp_path):
     data.save(tmp_path / "choices.csv")
     from_csv, from_json = (transfer.read_choices(SPACE, each) for each in (tmp_path / "choices.csv", data.to_json()))
     assert list(transfer.added(from_csv)) == list(transfer.added(from_json)) != []
-    with pytest.raises(DataError, match=r"Choice 0: its option 1 .* none of this study's options"):
+    with pytest.raises(DataError, match=r"Choice 0: its option 1 .* not one of this study's options"):
         transfer.read_choices(SPACE, cb.ChoiceData([[0.0, 0.0], [0.5, 0.51]], [((0, 1), (0,))]))
     with pytest.raises(DataError, match="have 1 inputs"):
         transfer.read_choices(SPACE, cb.ChoiceData([[0.0], [0.5]], [((0, 1), (0,))]))

@@ -244,7 +244,7 @@ def test_columns_chosen_for_another_table_are_looked_for_anew(serve: Callable[..
     ("data", "table", "field", "told"),
     [
         ({"name": "x"}, None, "table", "Choose a table"),
-        ({"name": "x"}, b"\xd0\xcf\x11\xe0" + b"0" * 40, "table", "old kind"),
+        ({"name": "x"}, b"\xd0\xcf\x11\xe0" + b"0" * 40, "table", "old Excel file"),
         ({"name": "x", "key": "nr"}, b"id,price\n1,3\n2,4\n", "key", "nr"),
         ({"name": "x", "label": "titel"}, b"id,title,price\n1,a,3\n2,b,4\n", "label", "titel"),
         ({"name": "x", "image": "photo"}, b"id,photo,price\n1,a.png,3\n2,b.png,4\n", "images", "a.png"),

@@ -43,7 +43,7 @@ def learned(serve: Callable[..., Browser]) -> Browser:
 def test_the_owner_sees_the_consensus_each_person_and_how_far_they_agree(learned: Browser) -> None:
     page = learned.client.get("/study/bread/result").text
     assert "This is the consensus" in page
-    assert "of what decides is personal taste" in page
+    assert "of what decides the answers is personal taste" in page
     assert '<th scope="row">Ann</th>' in page
     assert "What divides people most" in page
     assert ">owner</a>" not in page  # who has not answered has no result of their own

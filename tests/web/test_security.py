@@ -111,7 +111,7 @@ def test_who_sends_too_much_is_told_the_limit_and_the_way_back(browser: Browser)
     files = {"table": ("menu.csv", b"sku,price\n" + b"A,3\n" * (UPLOAD_BYTES // 4), "text/csv")}
     page = browser.client.post("/studies/catalogue", data=form, files=files)
     assert page.status_code == 413
-    assert "Too much was sent: at most 32 MB are taken at once. Make the images smaller" in page.text
+    assert "The request is too large: at most 32 MB are accepted at once. Make the images smaller" in page.text
     assert '<a class="button" href="/studies/catalogue">Back to the form</a>' in page.text
     assert "choicebo.css" in page.text
     assert page.headers["content-security-policy"] == CONTENT_POLICY
@@ -121,7 +121,7 @@ def test_who_sends_too_much_is_told_the_limit_and_the_way_back(browser: Browser)
     for content in (b"x" * (FORM_BYTES + 1), (b"x" * 65536 for _ in range(17))):
         told = browser.client.post("/api/v1/studies", content=content, headers={"Content-Type": "application/json"})
         assert told.status_code == 413
-        assert told.json() == {"error": "Too much was sent: at most 1 MB are taken at once."}
+        assert told.json() == {"error": "The request is too large: at most 1 MB are accepted at once."}
 
 
 @pytest.mark.parametrize(

@@ -92,8 +92,8 @@ def test_after_a_while_a_question_without_the_model_is_asked_and_says_so(known: 
     page = browser.get("/study/bread")
     assert page.text.count('name="kept"') == 4
     assert (
-        "The model had not finished with the last answers when this was asked; so without it, options from parts not seen yet"
-        in page.text
+        "The model had not finished with the last answers when this was asked, so these were chosen without it: options "
+        "from parts not seen yet" in page.text
     )
     (asked,) = browser.study.questions(open_only=True)
     assert (asked.number, asked.strategy, asked.latent_dim, sum(asked.new)) == (3, "stand-in", None, 2)

@@ -28,7 +28,7 @@ class Information:
     """
 
     name: str = "information"
-    sentence: str = "your answer about the new option is the one expected to tell most about what you like"
+    sentence: str = "your answer about the new option is expected to reveal most about what you like"
     nearby: bool = False
 
     def prepare(self, known: Known, seed: int) -> Prepared:

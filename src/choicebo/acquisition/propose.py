@@ -19,12 +19,12 @@ from choicebo.space.spacing import spaced
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 Apart = Callable[[Rows, int, Rows], Rows]
-"""Of ranked rows the best so many that keep their distance from each other and from other rows."""
+"""The best of ranked rows that keep their distance from each other and from other rows, as many as asked for."""
 
 DRAWS = 128
 """Draws that an acquisition averages over: enough for a ranking of points, few enough for thousands of points."""
 COMPANIONS = ("dominated", "informative")
-"""How known options are chosen beside new ones: the paper's rule, or by what the answer would tell."""
+"""How known options are chosen beside new ones: the paper's rule, or those about which an answer would tell most."""
 
 
 class Beside(NamedTuple):
@@ -183,16 +183,13 @@ def _companions(
 
 def _reason(used: list[Acquisition], known: int, front: Rows, shown: Rows) -> str:
     if not used:
-        return (
-            "Every option has been shown already; these are the ones of which it is least clear whether they are among "
-            "your best."
-        )
+        return "Every option has been shown already; for these it is least clear whether they are among your best."
     distinct = list(dict.fromkeys(acquisition.sentence for acquisition in used))
     new = "; ".join(distinct)
     if known == 0:
         return f"{_capital(new)}."
     beside = "your best so far" if np.isin(shown, front).all() else "what you have seen so far"
-    return f"{_capital(new)}, shown beside {known} of {beside} to compare."
+    return f"{_capital(new)}, shown next to {known} of {beside} to compare."
 
 
 def _capital(text: str) -> str:

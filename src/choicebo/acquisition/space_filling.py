@@ -22,7 +22,7 @@ def spread_options(
     """
     # Each option seen can be in the way once.
     candidates = space.sobol(_reach(space, size, seen), seed=seed)
-    reason = "Options spread over everything that is possible, to get to know what you like."
+    reason = "Options spread over everything that is possible, to learn what you like."
     rng = np.random.default_rng([seed, number])
     return _unseen_first(space, candidates, size, seen, "sobol", reason, rng, least_difference)
 

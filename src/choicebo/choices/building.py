@@ -1,4 +1,4 @@
-"""Many choices at once: checked as arrays, and only looked at one by one where something is wrong."""
+"""Many choices at once: checked as arrays, and one by one only if something is wrong."""
 
 from __future__ import annotations
 
@@ -178,13 +178,13 @@ def _quick(given: Any) -> Choice | None:
 def _as_choice(given: Any, n_options: int) -> Choice:
     if not isinstance(given, Choice) and (not isinstance(given, tuple | list) or len(given) != 2):
         raise DataError(
-            f"{as_given(given)} is not a choice; give a Choice(shown=..., kept=...) or a pair (shown, kept)"
+            f"{as_given(given)} is not a choice; give a Choice(shown=..., kept=...) or a pair (shown, kept)."
         )
     choice: Choice = given if isinstance(given, Choice) else Choice(*given)
     if max(choice.shown) >= n_options:
         raise DataError(
             f"it shows option {max(choice.shown)}, but there are {n_options} options; "
-            f"use indices 0 to {n_options - 1}, or add the option to X"
+            f"use indices 0 to {n_options - 1}, or add the option to X."
         )
     return choice
 
@@ -197,12 +197,12 @@ def _renumbered(choice: Choice, index_map: Sequence[int]) -> Choice:
         if new[option] in first_kept:
             raise DataError(
                 f"it contradicts itself: options {first_kept[new[option]]} and {option} are "
-                "identical, but one was kept and the other rejected; keep or reject both, or show only one"
+                "identical, but one was kept and the other rejected; keep or reject both, or show only one."
             )
     shown = tuple(dict.fromkeys(new.values()))
     if len(shown) < 2:
         raise DataError(
             f"it shows only copies of one option: {as_given(choice.shown)} are identical, "
-            "so the choice says nothing; show at least two different options, or leave the choice out"
+            "so the choice says nothing; show at least two different options, or leave the choice out."
         )
     return Choice(shown, tuple(first_kept), choice.weight, choice.rater)

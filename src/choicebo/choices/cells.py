@@ -24,7 +24,7 @@ _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
 
 def is_missing(cell: Any) -> bool:
-    """Whether a cell is empty: no text, None, NaN, or what pandas has in the place of nothing.
+    """Whether a cell is empty: no text, None, NaN, or the missing value of pandas.
 
     >>> [is_missing(cell) for cell in ("", "rye", None, math.nan, 0)]
     [True, False, True, True, False]
@@ -45,7 +45,7 @@ def finite(cells: Cells, numbers: Numbers, name: str, problems: Problems) -> Flo
     found = _floats(cells)
     for row in np.flatnonzero(~np.isfinite(found)).tolist():
         shown = as_given(plain(cells[row]))
-        problems.add(numbers[row], f"{name} is {shown}, but must be a finite number with a decimal point")
+        problems.add(numbers[row], f"{name} is {shown}, but must be a finite number with a decimal point.")
     return found
 
 
@@ -59,7 +59,7 @@ def finite_or_missing(cells: Cells, numbers: Numbers, name: str, problems: Probl
     for row in np.flatnonzero(~np.isfinite(found)).tolist():
         if not is_missing(cells[row]):
             shown = as_given(plain(cells[row]))
-            problems.add(numbers[row], f"{name} is {shown}, but must be a finite number, or empty")
+            problems.add(numbers[row], f"{name} is {shown}, but must be a finite number, or empty.")
     return found
 
 
@@ -77,7 +77,7 @@ def flags(cells: Cells, numbers: Numbers, name: str, problems: Problems) -> Floa
         wrong = np.array([flag is None for flag in read], dtype=np.bool_)
         found = np.array([math.nan if flag is None else flag for flag in read], dtype=np.float64)
     for row in np.flatnonzero(wrong).tolist():
-        problems.add(numbers[row], f"{name} is {as_given(plain(cells[row]))}, but must be 1 (yes) or 0 (no)")
+        problems.add(numbers[row], f"{name} is {as_given(plain(cells[row]))}, but must be 1 (yes) or 0 (no).")
     return found
 
 
@@ -112,7 +112,7 @@ def label(cell: Any) -> str | None:
             raise TypeError
         return str(whole)
     except Exception:  # whatever goes wrong in an object of somebody else, or a number of thousands of digits
-        raise DataError(f"{as_given(cell)}, but must be a text or a number") from None
+        raise DataError(f"{as_given(cell)}, but must be a text or a number.") from None
 
 
 def unprotected(cell: str) -> str:

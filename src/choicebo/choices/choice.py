@@ -63,19 +63,19 @@ class Choice:
         _refuse_repetition(all_kept, "kept")
         if len(all_shown) < 2:
             raise DataError(
-                f"shown={all_shown} is too few: a choice needs at least two options to choose from; show more"
+                f"shown={all_shown} is too short: a choice needs at least two options to choose from; show more."
             )
         there = set(all_shown)
         for option in all_kept:
             if option not in there:
                 raise DataError(
                     f"option {option} was kept but not shown: shown={as_given(all_shown)}; "
-                    "keep only options among those shown"
+                    "keep only options among those shown."
                 )
         if not all_kept:
             raise DataError(
                 f"nothing was kept of shown={as_given(all_shown)}; a choice keeps at least one option: "
-                "keep one, or leave the choice out if no answer was given"
+                "keep one, or leave the choice out if no answer was given."
             )
         among_kept = set(all_kept)
         object.__setattr__(self, "shown", all_shown)
@@ -113,7 +113,7 @@ def _weight(given: object) -> float:
     if not _LEAST_WEIGHT <= weight <= _MOST_WEIGHT:
         raise DataError(
             f"weight is {as_given(given)}, but must be a positive finite number: how often the answer counts "
-            f"({_LEAST_WEIGHT:g} to {_MOST_WEIGHT:g}); leave out an answer that is not to count"
+            f"({_LEAST_WEIGHT:g} to {_MOST_WEIGHT:g}); to ignore an answer, leave it out."
         )
     return weight
 
@@ -123,7 +123,7 @@ def _rater(given: object) -> str | None:
     if given is None:
         return None
     if not isinstance(given, str) or not given.strip():
-        raise DataError(f"rater is {as_given(given)}, but must be a name, or None if it is not known who answered")
+        raise DataError(f"rater is {as_given(given)}, but must be a name, or None if it is not known who answered.")
     return given
 
 
@@ -131,5 +131,7 @@ def _refuse_repetition(indices: tuple[int, ...], name: str) -> None:
     seen: set[int] = set()
     for option in indices:
         if option in seen:
-            raise DataError(f"option {option} is twice in {name}={as_given(indices)}; name each option {name} once")
+            raise DataError(
+                f"option {option} appears twice in {name}={as_given(indices)}; name each option {name} once."
+            )
         seen.add(option)

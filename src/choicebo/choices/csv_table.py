@@ -66,7 +66,7 @@ def read_csv(text: str) -> ReadChoices:
     [Choice(shown=(1, 0), kept=(0,))]
     """
     if not isinstance(text, str):
-        raise DataError(f"{as_given(text)} is not text; give the text that to_csv() wrote, or use load to read a file")
+        raise DataError(f"{as_given(text)} is not text; give the text that to_csv() wrote, or use load to read a file.")
     return _read(lines_of_text(text))
 
 
@@ -110,12 +110,12 @@ def _inputs(header: Sequence[str]) -> list[str]:
     there, known = Counter(header), set(expected)
     for name in expected:
         if there[name] > 1:
-            raise DataError(f"line 1: the column {name!r} is there twice; {accepted}")
+            raise DataError(f"line 1: the column {name!r} appears twice; {accepted}.")
     missing = [name for name in expected if name not in there]
     strange = [name for name in header if name not in known]
     if missing:
         instead = f" and {', '.join(map(as_given, strange[:5]))} is not expected" if strange else ""
-        raise DataError(f"line 1: the column {missing[0]!r} is missing{instead}; {accepted}")
+        raise DataError(f"line 1: the column {missing[0]!r} is missing{instead}; {accepted}.")
     return inputs
 
 
@@ -134,7 +134,7 @@ def _whole(chunk: Chunk, name: str, problems: Problems, *, may_be_empty: bool = 
         except ValueError:
             value = -1
         if value < 0 and not (may_be_empty and not cell):
-            problems.add(number, f"{name} is {as_given(cell)}, but must be a whole number, 0 or more")
+            problems.add(number, f"{name} is {as_given(cell)}, but must be a whole number, 0 or more.")
         found.append(value if value >= 0 else None)
     return found
 
@@ -146,12 +146,12 @@ def _kept(chunk: Chunk, problems: Problems) -> Floats:
     for row in np.flatnonzero(np.isnan(found) | ~choices).tolist():
         cell, number = as_given(chunk.cells["kept"][row]), chunk.numbers[row]
         if choices[row]:
-            problems.add(number, f"kept is {cell}, but must be 1 (kept) or 0 (rejected)")
+            problems.add(number, f"kept is {cell}, but must be 1 (kept) or 0 (rejected).")
         elif chunk.cells["kept"][row]:
             problems.add(
                 number,
                 f"kept is {cell} although choice is empty; leave both empty for an option "
-                "that was never shown, or give the number of the choice",
+                "that was never shown, or give the number of the choice.",
             )
     return found
 

@@ -114,10 +114,10 @@ class ChoiceData:
         if len(shown) != len(positions_kept):
             raise DataError(
                 f"{len(shown)} sets but {len(positions_kept)} lists of kept positions were given; "
-                "give one list for each set"
+                "give one list for each set."
             )
         if not shown:
-            raise DataError("no sets were given; to begin without choices use ChoiceData(X, [])")
+            raise DataError("No sets were given; to begin without choices use ChoiceData(X, []).")
         X, lengths = stacked(shown, "sets")
         choices = []
         start = 0
@@ -208,14 +208,14 @@ class ChoiceData:
         A ranking is read as repeated choice from what is left: the first is kept of all options shown, the second of the others,
         and so on; about options that were not ranked it says only that they come after the last ranked one. Several options at
         one place are kept together: none of them beats another. The likelihood is the product over these choices, with noise
-        drawn anew for each, as if the person looked again every time.
+        drawn independently for each, as if the person looked again every time.
 
         With several objectives this assumes that each ranked option beats all that come after it in every objective. A person
         who can name fronts instead (those that nothing beats, then those that nothing of the rest beats) gives them as ties.
 
         Args:
             X: The options, (m, d).
-            rankings: Rows of X, best first; a list in the place of a row is a tie.
+            rankings: Rows of X, best first; a list instead of a row is a tie.
             shown: The options of each ranking, if not all of them were ranked.
             weights: How often each ranking counts; None: once.
 
@@ -248,11 +248,11 @@ class ChoiceData:
 
         Read as: the best beats each of the others, and each of the others beats the worst. That is one choice that keeps the
         best, and a pair with the worst for each option between; ``2 k - 3`` comparisons of ``k`` options, none of them twice. The
-        likelihood is their product, with noise drawn anew for each. It is an approximation of a person who looks at each option
-        once and names the extremes of what they saw: that couples the comparisons, and the product takes them for independent.
+        likelihood is their product, with independent noise for each. It is an approximation of a person who looks at each option
+        once and names the extremes of what they saw: that couples the comparisons, but the product treats them as independent.
 
         With several objectives it assumes that the best is best and the worst is worst in every one of them: use ``latent_dim=1``
-        unless the options can be told apart so clearly.
+        unless the options are that easy to tell apart.
 
         Args:
             X: The options, (m, d).
@@ -320,7 +320,7 @@ class ChoiceData:
         Only the order of the ratings counts, and only within a sitting: people use scales differently, and the same person does
         so on another day. Each option beats each one of the next lower rating in that sitting; what else they imply follows from
         that. Equal ratings say nothing about each other, since a scale of a few steps puts much together. The likelihood is the
-        product over the pairs, with noise drawn anew for each. With several objectives it assumes that a higher rating means
+        product over the pairs, with independent noise for each. With several objectives it assumes that a higher rating means
         better in every one of them: use ``latent_dim=1`` unless that is so. A sitting of equal ratings says nothing.
 
         Args:
@@ -461,7 +461,7 @@ class ChoiceData:
 
     @property
     def raters(self) -> tuple[str, ...]:
-        """The names of those who answered, in the order of their first answers; those of whom no name is known are left out.
+        """The names of those who answered, in the order of their first answers; choices without a name are left out.
 
         Examples:
             >>> ChoiceData([[0.0], [1.0]], [Choice((0, 1), (0,), rater="Bo"), Choice((0, 1), (1,), rater="Ann")]).raters
@@ -493,7 +493,7 @@ class ChoiceData:
                 if self.raters
                 else "no choice has a rater"
             )
-            raise DataError(f"no choice was made by {as_given(rater)}; {known}")
+            raise DataError(f"No choice was made by {as_given(rater)}; {known}.")
         return self.subset(found)
 
     def append(self, choice: ChoiceLike, X_new: ArrayLike | None = None) -> ChoiceData:
@@ -585,7 +585,7 @@ class ChoiceData:
         number = index(k)
         if number is None or not 0 <= number < len(self.choices):
             accepted = f"give a number from 0 to {len(self.choices) - 1}" if self.choices else "there are no choices"
-            raise DataError(f"there is no choice {as_given(k)} among {len(self.choices)} choices; {accepted}")
+            raise DataError(f"There is no choice {as_given(k)} among {len(self.choices)} choices; {accepted}.")
         return number
 
     def to_json(self) -> str:

@@ -22,7 +22,7 @@ def ending(path: str | Path) -> str:
     """
     suffix = Path(path).suffix.lower()
     if suffix not in ENDINGS:
-        raise DataError(f"the ending {suffix!r} of {str(path)!r} names no format for choices; use .json or .csv")
+        raise DataError(f"The ending {suffix!r} of {str(path)!r} is not a format for choices; use .json or .csv.")
     return suffix
 
 
@@ -39,7 +39,7 @@ def write_text(path: str | Path, text: str) -> None:
         Path(path).write_text(text, encoding="utf-8", newline="\n")
     except (OSError, ValueError) as error:
         raise FileError(
-            f"{str(path)!r} cannot be written: {_reason(error)}; give a path in an existing, writable folder"
+            f"{str(path)!r} cannot be written: {_reason(error)}; give a path in an existing, writable folder."
         ) from error
 
 
@@ -57,11 +57,11 @@ def read_text(path: str | Path) -> str:
     except UnicodeDecodeError as error:
         raise FileError(
             f"{str(path)!r} is not UTF-8 text: byte {error.start} is {error.object[error.start]:#04x}; "
-            "save it again with the encoding UTF-8"
+            "save it again with the encoding UTF-8."
         ) from error
     except (OSError, ValueError) as error:
         raise FileError(
-            f"{str(path)!r} cannot be read: {_reason(error)}; check the path and its permissions"
+            f"{str(path)!r} cannot be read: {_reason(error)}; check the path and its permissions."
         ) from error
 
 

@@ -63,7 +63,7 @@ def read_frame(
     """
     kind = kind.replace("-", "_") if isinstance(kind, str) else kind
     if not isinstance(kind, str) or kind not in KINDS:
-        raise DataError(f"kind is {as_given(kind)}; give one of {', '.join(map(repr, KINDS))}")
+        raise DataError(f"kind is {as_given(kind)}; give one of {', '.join(map(repr, KINDS))}.")
     table = RoleTable(open_table(source), checked_columns(columns))
     problems = Problems(table.word if not conclusion else table.word.capitalize(), conclusion)
     is_long = kind != "pairs" and not wide_roles(table.header, kind)
@@ -71,9 +71,9 @@ def read_frame(
     raters = Raters()
     answers = (_long if is_long else _wide)(table, kind, reader, raters, problems, progress)
     if not problems and not len(answers.lengths):
-        raise DataError(f"there are no answers in the table. {conclusion}".strip())
+        raise DataError(f"There are no answers in the table. {conclusion}".strip())
     if kind == "approvals" and baseline is None:
-        raise DataError("approvals compare with a baseline: give baseline=..., the key or the inputs of an option")
+        raise DataError("Approvals compare with a baseline: give baseline=..., the key or the inputs of an option.")
     today = reader.code(baseline) if kind == "approvals" else ABSENT
     order, number = _appearance(answers.options, today)
     answers = replace(answers, options=number[answers.options])
@@ -116,7 +116,8 @@ def _long(
         if name not in table.header:
             wide = " or, with a row for each answer, option1, option2, ..." if kind not in ALONE else ""
             raise DataError(
-                f"the column {as_given(name)} is missing; {kind} need {', '.join(needed)}{wide}. {suggestion(name, table.header)}"
+                f"The column {as_given(name)} is missing; {kind} need {', '.join(needed)}{wide}. "
+                f"{suggestion(name, table.header)}"
             )
     optional = [name for name in (group, WEIGHT, RATER) if name is not None and name in table.header]
     rows, known = Rows(problems), dict[str, int]()
@@ -149,7 +150,7 @@ def _check_answered(
         given = " and ".join(said)
         problems.add(
             chunk.numbers[row],
-            f"{group} is empty although {given} is given; leave both empty for an option that was never shown",
+            f"{group} is empty although {given} is given; leave both empty for an option that was never shown.",
         )
 
 
@@ -159,7 +160,7 @@ def _marks(chunk: Chunk, name: str, answers: Integers, problems: Problems) -> Fl
     found = cells.flags(chunk.cells[name], chunk.numbers, name, problems)
     if name == "kept":
         for row in np.flatnonzero(np.isnan(found) & (answers != ABSENT)).tolist():
-            problems.add(chunk.numbers[row], "kept is empty, but must be 1 (yes) or 0 (no)")
+            problems.add(chunk.numbers[row], "kept is empty, but must be 1 (yes) or 0 (no).")
     return found
 
 
@@ -185,7 +186,7 @@ def _wide(
                 else np.zeros(len(codes))
             )
             for row, column in np.argwhere(codes == ABSENT).tolist():
-                problems.add(chunk.numbers[row], f"{roles[column]} is empty; give both options")
+                problems.add(chunk.numbers[row], f"{roles[column]} is empty; give both options.")
             return {"kept": np.stack([np.ones(len(codes)), np.nan_to_num(undecided)], axis=1)}
         return {name: marked(chunk, name, roles, by_key, problems) for name in named}
 
@@ -201,6 +202,6 @@ def _ranks(chunk: Chunk, codes: Integers, ranked: int, problems: Problems) -> Fl
     if shown.shape[1]:
         strange = (places != ABSENT) & ~same.any(axis=1)
         for row, place in np.argwhere(strange).tolist():
-            problems.add(chunk.numbers[row], f"rank{place + 1} names an option that is not among those shown")
+            problems.add(chunk.numbers[row], f"rank{place + 1} names an option that is not among those shown.")
         shown[same.any(axis=2)] = ABSENT
     return found

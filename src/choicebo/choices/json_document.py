@@ -55,13 +55,13 @@ def read_json(text: str) -> ReadChoices:
     document = _json_document(text)
     if document.get("format") != FORMAT:
         raise DataError(
-            f'the JSON has "format": {as_given(document.get("format"))}, but choices have "format": "{FORMAT}"; '
-            "check that this is the file you meant"
+            f'The JSON has "format": {as_given(document.get("format"))}, but choices have "format": "{FORMAT}"; '
+            "check that this is the file you meant."
         )
     if document.get("version") != VERSION:
         raise DataError(
-            f'the JSON has "version": {as_given(document.get("version"))}, but only version {VERSION} can be read; '
-            "a newer file needs a newer choicebo"
+            f'The JSON has "version": {as_given(document.get("version"))}, but only version {VERSION} can be read; '
+            "a newer file needs a newer choicebo."
         )
     options = _json_list(document, "options", "the JSON")
     wrong_options = Problems("option")
@@ -100,42 +100,44 @@ def _json_document(text: str) -> dict[str, Any]:
         document = json.loads(text, object_hook=as_choice)
     except json.JSONDecodeError as error:
         raise DataError(
-            f"malformed JSON at line {error.lineno}, column {error.colno}: {error.msg}; "
-            "give the text that to_json() wrote, or use load to read a file"
+            f"Malformed JSON at line {error.lineno}, column {error.colno}: {error.msg}; "
+            "give the text that to_json() wrote, or use load to read a file."
         ) from error
     except (TypeError, ValueError, RecursionError) as error:
-        raise DataError(f"not readable as JSON ({error}); give the text that to_json() wrote, or use load") from error
+        raise DataError(
+            f"The text cannot be read as JSON ({error}); give the text that to_json() wrote, or use load."
+        ) from error
     if not isinstance(document, dict):
         raise DataError(
-            f'the JSON holds a {type(document).__name__}, but must hold an object with "format", "version", '
-            '"options" and "choices"'
+            f'The JSON holds a {type(document).__name__}, but must hold an object with "format", "version", '
+            '"options" and "choices".'
         )
     return document
 
 
 def _json_list(mapping: dict[str, Any], key: str, where: str) -> list[Any]:
     if key not in mapping:
-        raise DataError(f'{where} has no key "{key}"; add "{key}": [...]')
+        raise DataError(f'{where} has no key "{key}"; add "{key}": [...].')
     value = mapping[key]
     if not isinstance(value, list):
-        raise DataError(f'"{key}" of {where} is {as_given(value)}, but must be a list')
+        raise DataError(f'"{key}" of {where} is {as_given(value)}, but must be a list.')
     return value
 
 
 def _choice(given: Any) -> Choice:
     if not isinstance(given, dict):
-        raise DataError(f'{as_given(given)} must be an object {{"shown": [...], "kept": [...]}}')
+        raise DataError(f'{as_given(given)} must be an object {{"shown": [...], "kept": [...]}}.')
     shown, kept = (_json_list(given, key, "it") for key in ("shown", "kept"))
     return Choice(shown, kept, given.get("weight", 1.0), given.get("rater"))
 
 
 def _option(row: Any) -> list[float]:
     if not isinstance(row, list):
-        raise DataError(f"it is {as_given(row)}, but must be a list of numbers")
+        raise DataError(f"it is {as_given(row)}, but must be a list of numbers.")
     for position, value in enumerate(row):
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise DataError(f"its input {position} is {as_given(value)}, but must be a number")
+            raise DataError(f"its input {position} is {as_given(value)}, but must be a number.")
     try:
         return [float(value) for value in row]
     except OverflowError as error:
-        raise DataError("it holds a number too large; inputs lie between 0 and 1") from error
+        raise DataError("it holds a number that is too large; inputs lie between 0 and 1.") from error

@@ -33,7 +33,7 @@ def pairs(X: ArrayLike, decided: Iterable[Any], undecided: Iterable[Any], weight
     def read(answer: tuple[Any, bool]) -> list[Plain]:
         each, is_undecided = answer
         if isinstance(each, (str, bytes)) or not isinstance(each, Sequence) or len(each) != 2:
-            raise DataError(f"{as_given(each)} is not a pair of options; give (winner, loser)")
+            raise DataError(f"{as_given(each)} is not a pair of options; give (winner, loser).")
         first, second = indices(each, "a pair")
         return [readings.pair(first, second, is_undecided)]
 
@@ -63,7 +63,7 @@ def rankings(X: ArrayLike, ranked: Iterable[Any], shown: Iterable[Any] | None, w
         all_ranked = tuple(option for place in places for option in place)
         among = all_ranked if answer[1] is None else indices(answer[1], "shown")
         if len(among) < 2:
-            raise DataError(f"a ranking of {as_given(among)} says nothing; show at least two options")
+            raise DataError(f"a ranking of {as_given(among)} says nothing; show at least two options.")
         return readings.ranking(places, among)
 
     return read_answers(X, given, read, "ranking", weights)
@@ -88,12 +88,12 @@ def approvals(X: ArrayLike, approved: Iterable[Any], baseline: Any, weights: Wei
 
     def read(answer: Any) -> list[Plain]:
         if isinstance(answer, (str, bytes)) or not isinstance(answer, Sequence) or len(answer) != 2:
-            raise DataError(f"{as_given(answer)} is not an approval; give {accepted}")
+            raise DataError(f"{as_given(answer)} is not an approval; give {accepted}.")
         option, verdict = answer
         if isinstance(verdict, np.bool_):
             verdict = bool(verdict)
         if verdict is not None and not isinstance(verdict, bool):
-            raise DataError(f"the approval is {as_given(verdict)}; give True, False or None")
+            raise DataError(f"the approval is {as_given(verdict)}; give True, False or None.")
         return [readings.approval(_index(option, "an approval"), today, verdict)]
 
     given = approved.items() if isinstance(approved, Mapping) else approved
@@ -104,21 +104,21 @@ def ratings(X: ArrayLike, sittings: Iterable[Any], weights: Weights) -> ReadChoi
     """Sittings, each with the rating of some options."""
     accepted = "a dict {option: rating} for each sitting"
     if isinstance(sittings, Mapping):
-        raise DataError(f"the sittings are {as_given(sittings)}; give a list with {accepted}")
+        raise DataError(f"the sittings are {as_given(sittings)}; give a list with {accepted}.")
 
     def read(sitting: Any) -> list[Plain]:
         rated = sitting.items() if isinstance(sitting, Mapping) else items(sitting, "a sitting", accepted)
         try:
             options, values = zip(*rated, strict=True) if rated else ((), ())
         except (TypeError, ValueError):
-            raise DataError(f"a sitting is {as_given(sitting)}; give {accepted}") from None
+            raise DataError(f"a sitting is {as_given(sitting)}; give {accepted}.") from None
         checked = indices(options, "a sitting")
         if len(set(checked)) < len(checked):
-            raise DataError(f"a sitting rates an option twice: {as_given(checked)}; rate each option once")
+            raise DataError(f"a sitting rates an option twice: {as_given(checked)}; rate each option once.")
         for value in values:
             number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
             if not number or not math.isfinite(value):
-                raise DataError(f"a rating is {as_given(value)}; give a finite number, larger for better")
+                raise DataError(f"a rating is {as_given(value)}; give a finite number, larger for better.")
         return readings.ratings(checked, [float(value) for value in values])
 
     return read_answers(X, _listed(sittings, "sittings", accepted), read, "sitting", weights)
@@ -131,7 +131,9 @@ def read_answers(
     options = in_unit_cube(X, "X")
     counts = [1.0] * len(answers) if weights is None else _listed(weights, "weights", "numbers")
     if len(counts) != len(answers):
-        raise DataError(f"{len(answers)} answers but {len(counts)} weights were given; give one weight for each answer")
+        raise DataError(
+            f"{len(answers)} answers but {len(counts)} weights were given; give one weight for each answer."
+        )
     problems = Problems(word)
     choices: list[Choice] = []
     numbers: list[int] = []
@@ -152,7 +154,7 @@ def _choice(shown: tuple[int, ...], kept: tuple[int, ...], weight: float, n_opti
     choice = Choice(shown, kept, weight) if choice is None else choice
     if max(shown) >= n_options:
         raise DataError(
-            f"it is about option {max(shown)}, but there are {n_options} options; use indices 0 to {n_options - 1}"
+            f"it is about option {max(shown)}, but there are {n_options} options; use indices 0 to {n_options - 1}."
         )
     return choice
 
@@ -162,7 +164,7 @@ def _listed(given: Iterable[Any], name: str, what: str) -> list[Any]:
     if isinstance(given, np.ndarray):
         return list(given.tolist()) if given.ndim else items(given, name, f"a list of {what}")
     if isinstance(given, (str, bytes)):
-        raise DataError(f"{name} is {as_given(given)}; give a list of {what}")
+        raise DataError(f"{name} is {as_given(given)}; give a list of {what}.")
     found = items(given, name, f"a list of {what}")
     return [each.tolist() if isinstance(each, np.ndarray) else each for each in found]
 
@@ -173,12 +175,12 @@ def _together(**lists: Iterable[Any]) -> list[tuple[Any, ...]]:
     lengths = {name: len(each) for name, each in found.items()}
     if len(set(lengths.values())) > 1:
         told = " but ".join(f"{length} in {name}" for name, length in lengths.items())
-        raise DataError(f"there are {told}; give one of each for every answer")
+        raise DataError(f"there are {told}; give one of each for every answer.")
     return list(zip(*found.values(), strict=True))
 
 
 def _index(given: Any, name: str) -> int:
     number = index(given)
     if number is None or not 0 <= number < 2**63:
-        raise DataError(f"{name} is {as_given(given)}; give the index of an option, a whole number such as 0, 1, 2")
+        raise DataError(f"{name} is {as_given(given)}; give the index of an option, a whole number such as 0, 1, 2.")
     return number

@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 ABSENT = -1
-"""In the place of an answer or an option: there is none, or none that could be read."""
+"""Code of a missing answer or option, or of one that could not be read."""
 WEIGHT, RATER = "weight", "rater"
 """Marks that belong to an answer and not to one of its options; a rater is a code."""
 
@@ -92,7 +92,7 @@ class Rows:
                 self.problems.add(
                     numbers[row],
                     f"option {option_name(options[row])} is already in choice {answer_name(answers[row])} "
-                    f"({self.problems.word} {numbers[first[which[row]]]}); show an option once per choice",
+                    f"({self.problems.word} {numbers[first[which[row]]]}); show an option once per choice.",
                 )
         begins = np.flatnonzero(np.diff(answers, prepend=ABSENT))
         lengths = np.diff(begins, append=len(answers))
@@ -123,12 +123,12 @@ class Rows:
 
     def _check(self, found: Answers, codes: Integers, name: Callable[[int], Any], least: int) -> None:
         for answer in np.flatnonzero((found.lengths < least) & found.sound).tolist():
-            problem = f"choice {name(codes[answer])} shows one option; a choice shows at least two"
+            problem = f"choice {name(codes[answer])} shows one option; a choice shows at least two."
             self.problems.add(found.numbers[answer], problem)
         if "kept" in found.marks and len(codes):
             kept = np.add.reduceat(found.marks["kept"] == 1.0, found.starts)
             for answer in np.flatnonzero((kept == 0) & found.sound).tolist():
-                problem = f"choice {name(codes[answer])} keeps no option; give at least one of its rows kept 1"
+                problem = f"choice {name(codes[answer])} keeps no option; set kept to 1 in at least one of its rows."
                 self.problems.add(found.numbers[answer], problem)
 
     def _of_answers(
@@ -151,8 +151,9 @@ class Rows:
             values = f" {given[row]:g}, but {found[answers[row]]:g}" if role == WEIGHT else ", but another one"
             self.problems.add(
                 numbers[row],
-                f"choice {name(codes[answers[row]])} has the {role}{values} in an earlier {self.problems.word.lower()}; "
-                f"give all rows of a choice the same {role}",
+                f"choice {name(codes[answers[row]])} has the {role}{values} in an earlier "
+                f"{self.problems.word.lower()}; "
+                f"give all rows of a choice the same {role}.",
             )
         if role == WEIGHT:
             check_weights(given[told], numbers[told], self.problems)

@@ -21,7 +21,7 @@ QUESTIONS = {
     "ranking": "Which of these is the best, which the next?",
     "pair": "Which of these two is better?",
 }
-"""What is asked, by the way of answering, where nobody wrote a question."""
+"""The default question for each way of answering."""
 ONE_OBJECTIVE = ("batch_preference", "noticeable_difference")
 """Likelihoods of one hidden objective, in which there is one winner or, of two options, no difference."""
 
@@ -90,13 +90,13 @@ class Marks:
 
 
 def read_marks(shown: int, *, best: Any = None, worst: Any = None, ranking: Iterable[Any] | None = None) -> Marks:
-    """Marks that a person gave on so many options, checked.
+    """The marks that a person gave, checked.
 
     Args:
         shown: How many options there are.
         best: The position of the best one.
         worst: Beside it, the position of the worst one.
-        ranking: Positions instead, best first, all or the first few; a list in the place of a position is a tie.
+        ranking: Positions instead, best first, all or the first few; a list instead of a position is a tie.
 
     Raises:
         DataError: A position is not that of an option, or the marks do not go together.
@@ -110,7 +110,7 @@ def read_marks(shown: int, *, best: Any = None, worst: Any = None, ranking: Iter
         return Marks(top)
     (bottom,) = kept_positions([worst], shown, "worst")
     if top == bottom:
-        raise DataError(f"option {top} is both best and worst; name two different options")
+        raise DataError(f"option {top} is both best and worst; name two different options.")
     return Marks(top, bottom)
 
 

@@ -84,7 +84,7 @@ class InputColumns:
         labels = cells.labels(chunk.cells[self._label], chunk.numbers, self._label, problems)
         for row, label in enumerate(labels):
             if label is None:
-                problems.add(chunk.numbers[row], f"{self._label} is empty; name the option")
+                problems.add(chunk.numbers[row], f"{self._label} is empty; name the option.")
         return self.register(labels, X, chunk.numbers, problems)
 
     def register(self, labels: Sequence[Any], X: Floats, numbers: Integers, problems: Problems) -> Integers:
@@ -110,7 +110,8 @@ class InputColumns:
             problems.add(
                 numbers[row],
                 f"option {self.name(first_code)} has inputs {X[row].tolist()}, but {self._X[first_code].tolist()} in "
-                f"{problems.word} {self._lines[first_code]}; give one option the same inputs everywhere, or another number",
+                f"{problems.word} {self._lines[first_code]}; give one option the same inputs everywhere, or "
+                "another number.",
             )
         return found
 
@@ -121,7 +122,8 @@ class InputColumns:
                 X = np.array([[float(given[name]) for name in self.inputs]]) + 0.0
             except (KeyError, TypeError, ValueError):
                 raise DataError(
-                    f"{as_given(given)} is not an option; give a dict with a number for each of {', '.join(self.inputs)}"
+                    f"{as_given(given)} is not an option; give a dict with a number for each of "
+                    f"{', '.join(self.inputs)}."
                 ) from None
             key: Any = point_keys(X)[0]
             if self._label is None:
@@ -132,7 +134,7 @@ class InputColumns:
             return int(self.register([("given", key)], X, np.zeros(1, dtype=np.int64), Problems("row"))[0])
         label = cells.label(given)
         if self._label is None or label not in self._codes:
-            raise DataError(f"no row of the table has the option {as_given(given)}")
+            raise DataError(f"no row of the table has the option {as_given(given)}.")
         return self._codes[label]
 
     def name(self, code: int) -> str:
@@ -157,7 +159,7 @@ class InputColumns:
         """Find inputs that do not lie in the unit cube."""
         outside = np.argwhere((self.points() < -ROUNDING) | (self.points() > 1 + ROUNDING))
         for code, column in outside.tolist():
-            problems.add(self._lines[code], f"{self.inputs[column]} is {self._X[code, column]}, {OUTSIDE}")
+            problems.add(self._lines[code], f"{self.inputs[column]} is {self._X[code, column]}, {OUTSIDE}.")
 
     def _grow(self, size: int) -> None:
         if size > len(self._X):
@@ -298,7 +300,7 @@ class KeyColumn:
 
     def _unknown(self, column: str, label: Any) -> str:
         if label is None:
-            return f"{column} is empty; give the key of an option"
+            return f"{column} is empty; give the key of an option."
         return f"{column} is {as_given(label)}, which is not among the options. {suggestion(label, self._rows)}"
 
 

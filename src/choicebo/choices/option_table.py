@@ -30,13 +30,16 @@ def option_reader(
 ) -> OptionReader:
     """The reader of the options that a table is about, whatever names them."""
     if scale and space is not None:
-        raise DataError("scale=True is for inputs without a space, which has a scale of its own; leave one of them out")
+        raise DataError(
+            "scale=True is for inputs without a space, but a space was given, which has its own scale; leave one "
+            "of them out."
+        )
     inputs = None if inputs is None else _checked_inputs(inputs)
     if isinstance(space, Catalogue):
         column = "option" if "option" in table.header or space.key not in table.header else space.key
         return KeyColumn.of(space, column)
     if space is not None and not isinstance(space, Space):
-        raise DataError(f"space is {as_given(space)}; give a Space or a Catalogue")
+        raise DataError(f"space is {as_given(space)}; give a Space or a Catalogue.")
     if options is not None:
         return _listed_options(options, table.called("option"), inputs, space, scale)
     if space is not None:
@@ -51,18 +54,18 @@ def option_reader(
         found, label = list(inputs) if inputs is not None else list(dict.fromkeys(within)), None
     if not found:
         raise DataError(
-            "no column holds inputs of the options; add some, or give the options as options=..., or space=... "
-            f"(the columns are {as_given(list(table.header))})"
+            "No column holds the inputs of the options; add some, or give options=... or space=... "
+            f"(the columns are {as_given(list(table.header))})."
         )
     return InputColumns(found, label)
 
 
 def _checked_inputs(given: Any) -> list[str]:
     if isinstance(given, (str, bytes)) or not isinstance(given, (Sequence, np.ndarray)):
-        raise DataError(f"inputs is {as_given(given)}; give a list of column names")
+        raise DataError(f"inputs is {as_given(given)}; give a list of column names.")
     names = list(given)
     if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
-        raise DataError(f"inputs is {as_given(given)}; give a list of column names, each once")
+        raise DataError(f"inputs is {as_given(given)}; give a list of column names, each once.")
     return names
 
 
@@ -74,14 +77,17 @@ def _listed_options(
     key = next((name for name in ("option", called) if name in table.header), None)
     if key is None:
         raise DataError(
-            f"the table of options has no column {called!r} with their keys; it has {as_given(list(table.header))}"
+            f"The table of options has no column {called!r} for their keys; its columns are "
+            f"{as_given(list(table.header))}."
         )
     named = [name for name in table.header if name and name != key] if inputs is None else list(inputs)
     reader: OptionReader = InputColumns(named) if space is None else ParameterColumns(space)
     missing = [name for name in reader.columns() if name not in table.header]
     if missing or not reader.columns():
-        raise DataError(f"the table of options has no column {as_given(missing[0] if missing else 'x0')} with an input")
-    problems = Problems(f"{table.word} of the options")
+        raise DataError(
+            f"The table of options has no column {as_given(missing[0] if missing else 'x0')} with an input."
+        )
+    problems = Problems(f"option {table.word}")
     rows: dict[str, int] = {}
     codes: list[int] = []
     for chunk in table.chunks([key, *reader.columns()], problems):
@@ -91,7 +97,9 @@ def _listed_options(
             if label is None or label in rows:
                 problems.add(
                     number,
-                    "its key is empty; name it" if label is None else f"the key {as_given(label)} is there twice",
+                    "its key is empty; name it."
+                    if label is None
+                    else f"the key {as_given(label)} appears twice; give each option its own.",
                 )
             rows[label or ""] = len(rows)
     if isinstance(reader, InputColumns) and not scale:

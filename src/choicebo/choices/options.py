@@ -50,7 +50,7 @@ def unit_scaled(X: ArrayLike, bounds: ArrayLike | None = None) -> Array:
         for row, column in np.argwhere((values < lower) | (values > upper)):
             raise DataError(
                 f"X[{row}, {column}] = {values[row, column]} lies outside its bounds ({lower[column]}, "
-                f"{upper[column]}); widen the bounds or correct the value"
+                f"{upper[column]}); widen the bounds or correct the value."
             )
     # Halved, since the distance between two large finite numbers may not be finite.
     span = upper / 2 - lower / 2
@@ -66,12 +66,12 @@ def _limits(bounds: ArrayLike, dim: int) -> tuple[Array, Array]:
     try:
         limits = np.asarray(bounds, dtype=np.float64)
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        raise DataError(f"bounds is {as_given(bounds)}; {accepted}") from error
+        raise DataError(f"bounds is {as_given(bounds)}; {accepted}.") from error
     if limits.shape != (dim, 2):
-        raise DataError(f"bounds has shape {limits.shape}; {accepted}")
+        raise DataError(f"bounds has shape {limits.shape}; {accepted}.")
     for column, (lower, upper) in enumerate(limits):
         if not (np.isfinite(lower) and np.isfinite(upper) and lower <= upper):
-            raise DataError(f"bounds[{column}] is ({lower}, {upper}); {accepted}, lower first")
+            raise DataError(f"bounds[{column}] is ({lower}, {upper}); {accepted}, lower first.")
     return limits[:, 0], limits[:, 1]
 
 
@@ -81,20 +81,20 @@ def _matrix(X: ArrayLike, name: str, *, allow_none: bool = False) -> Array:
     try:
         array = np.asarray(X)
     except (ValueError, RecursionError) as error:
-        raise DataError(f"{name} has rows of different lengths; {accepted}") from error
+        raise DataError(f"{name} has rows of different lengths; {accepted}.") from error
     if array.dtype.kind not in "biuf":
-        raise DataError(f"{name} is not numeric (dtype {array.dtype}); {accepted}, with text encoded as numbers")
+        raise DataError(f"{name} is not numeric (dtype {array.dtype}); {accepted}, with text encoded as numbers.")
     if array.ndim == 1 and array.size > 0:
         raise DataError(
             f"{name} has one dimension, shape {array.shape}; reshape it with reshape(-1, 1) if each value is "
-            "an option, or reshape(1, -1) if it is a single option"
+            "an option, or reshape(1, -1) if it is a single option."
         )
     if array.ndim == 0 or array.ndim > 2:
-        raise DataError(f"{name} has {array.ndim} dimensions, shape {array.shape}; {accepted}")
+        raise DataError(f"{name} has {array.ndim} dimensions, shape {array.shape}; {accepted}.")
     if array.shape[0] == 0 and not (allow_none and array.ndim == 2):
-        raise DataError(f"{name} has no options, shape {array.shape}; {accepted}, with at least one row")
+        raise DataError(f"{name} has no options, shape {array.shape}; {accepted}, with at least one row.")
     if array.shape[1] == 0:
-        raise DataError(f"{name} has no columns, shape {array.shape}; {accepted}, with at least one column")
+        raise DataError(f"{name} has no columns, shape {array.shape}; {accepted}, with at least one column.")
     values = np.array(array, dtype=np.float64, order="C")
     _refuse(
         [f"{name}[{row}, {column}] is {values[row, column]}" for row, column in np.argwhere(~np.isfinite(values))],
@@ -135,12 +135,12 @@ def _refuse(cells: Sequence[str], problem: str) -> None:
     """Raise `DataError` if there are wrong cells, and name the first ones."""
     if cells:
         more = f" and {len(cells) - LIMIT:,} more" if len(cells) > LIMIT else ""
-        raise DataError(f"{', '.join(cells[:LIMIT])}{more}, {problem}")
+        raise DataError(f"{', '.join(cells[:LIMIT])}{more}, {problem}.")
 
 
 def require_dim(array: Array, dim: int, name: str, other: str) -> None:
     """Raise `DataError` unless the options have ``dim`` inputs, as those of ``other`` have."""
     if array.shape[1] != dim:
         raise DataError(
-            f"{name} has {array.shape[1]} columns, but {other} has {dim}; give every option the same inputs"
+            f"{name} has {array.shape[1]} columns, but {other} has {dim}; give every option the same inputs."
         )

@@ -41,11 +41,11 @@ def kept_positions(kept: Iterable[Any], shown: int, name: str = "kept") -> tuple
 
 
 def items(given: Iterable[Any], name: str, accepted: str = _LIST_OF_INDICES) -> list[Any]:
-    """Return a list of what was given, or raise `DataError` for what holds nothing."""
+    """Return what was given as a list, or raise `DataError` if it is not iterable."""
     try:
         return list(given)
     except Exception as error:  # such as that of an array without dimensions, or of somebody's own iterator
-        raise DataError(f"{name} is {as_given(given)}; give {accepted}") from error
+        raise DataError(f"{name} is {as_given(given)}; give {accepted}.") from error
 
 
 def indices(given: Iterable[Any], name: str) -> tuple[int, ...]:
@@ -54,7 +54,7 @@ def indices(given: Iterable[Any], name: str) -> tuple[int, ...]:
     for item in items(given, name):
         number = index(item)
         if number is None or not 0 <= number < 2**63:
-            raise DataError(f"{name} holds {as_given(item)}; give indices of options, whole numbers such as 0, 1, 2")
+            raise DataError(f"{name} holds {as_given(item)}; give indices of options, whole numbers such as 0, 1, 2.")
         found.append(number)
     return tuple(found)
 

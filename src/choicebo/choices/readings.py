@@ -1,7 +1,7 @@
 """Other ways of answering, read as choices: pairs, best of several, rankings, best and worst, approvals, ratings.
 
 Each function takes indices of options and returns choices as (shown, kept). Their likelihood is that of Theorem 1,
-a product over the choices, with noise drawn anew for every comparison.
+a product over the choices, with independent noise for every comparison.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def best_worst(shown: Sequence[int], chosen: int, worst: int) -> list[Plain]:
     [((0, 1, 2, 3), (2,)), ((1, 0), (1,)), ((3, 0), (3,))]
     """
     if chosen == worst:
-        raise DataError(f"option {chosen} is both best and worst; name two different options")
+        raise DataError(f"option {chosen} is both best and worst; name two different options.")
     _refuse_strangers([chosen, worst], shown, "named")
     between = [option for option in shown if option not in (chosen, worst)]
     return [best(shown, chosen), *(pair(option, worst) for option in between)]
@@ -100,15 +100,15 @@ def places_of(given: Any) -> list[tuple[int, ...]]:
     for place in items(given, "a ranking", accepted):
         one = index(place)
         if one is None and (isinstance(place, (str, bytes, bool)) or not isinstance(place, Iterable)):
-            raise DataError(f"a ranking holds {as_given(place)}; give {accepted}")
+            raise DataError(f"a ranking holds {as_given(place)}; give {accepted}.")
         found.append(indices([place] if one is not None else place, "a ranking"))
     seen: set[int] = set()
     for option in chain.from_iterable(found):
         if option in seen:
-            raise DataError(f"option {option} is twice in the ranking {as_given(given)}; rank each option once")
+            raise DataError(f"option {option} appears twice in the ranking {as_given(given)}; rank each option once.")
         seen.add(option)
     if not seen or not all(found):
-        raise DataError(f"the ranking {as_given(given)} has an empty place; give {accepted}")
+        raise DataError(f"the ranking {as_given(given)} has an empty place; give {accepted}.")
     return found
 
 
@@ -117,5 +117,6 @@ def _refuse_strangers(named: Iterable[int], shown: Sequence[int], verb: str) -> 
     for option in named:
         if option not in there:
             raise DataError(
-                f"option {option} was {verb} but not shown: shown={as_given(tuple(shown))}; show it, too, or leave it out"
+                f"option {option} was {verb} but not shown: shown={as_given(tuple(shown))}; show it too, or leave "
+                "it out."
             )

@@ -72,7 +72,8 @@ class RoleTable:
             found = {f"{role}{match[1]}": match[0] for match in map(pattern.fullmatch, table.header) if match}
             if not found:
                 raise DataError(
-                    f"there is no column {as_given(columns[role])} for {role!r}. {suggestion(columns[role], table.header)}"
+                    f"There is no column {as_given(columns[role])} for {role!r}. "
+                    f"{suggestion(columns[role], table.header)}"
                 )
             names |= found
         taken = set(names.values())
@@ -96,13 +97,14 @@ def checked_columns(columns: Mapping[str, str] | None) -> Mapping[str, str]:
     if columns is None:
         return {}
     if not isinstance(columns, Mapping):
-        raise DataError(f"columns is {as_given(columns)}; give a dict such as {{'choice': 'question_id'}}")
+        raise DataError(f"columns is {as_given(columns)}; give a dict such as {{'choice': 'question_id'}}.")
     for role, column in columns.items():
         if role not in ROLES or not isinstance(column, str) or not column:
             raise DataError(
-                f"columns has {as_given(role)}: {as_given(column)}; give the names of columns for {', '.join(map(repr, ROLES))}"
+                f"columns has {as_given(role)}: {as_given(column)}; give the names of columns for "
+                f"{', '.join(map(repr, ROLES))}."
             )
     for column, times in Counter(columns.values()).items():
         if times > 1:
-            raise DataError(f"columns gives {as_given(column)} two roles; give each column one")
+            raise DataError(f"columns gives {as_given(column)} two roles; give each column one role.")
     return columns

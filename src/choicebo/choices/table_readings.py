@@ -62,7 +62,7 @@ def _check_one(answers: Answers, mark: str, problems: Problems) -> None:
         return
     counts = np.add.reduceat(answers.marks[mark] == 1.0, answers.starts)
     for answer in np.flatnonzero((counts != 1) & answers.sound).tolist():
-        problems.add(answers.numbers[answer], f"{counts[answer]} options are marked {mark!r}; mark one of each answer")
+        problems.add(answers.numbers[answer], f"{counts[answer]} options are marked {mark!r}; mark one in each answer.")
 
 
 def _read_ranking(options: list[int], said: Mapping[str, list[float]], _: int) -> list[Plain]:
@@ -71,7 +71,7 @@ def _read_ranking(options: list[int], said: Mapping[str, list[float]], _: int) -
     for rank, option in sorted((rank, at) for at, rank in enumerate(ranks) if not math.isnan(rank)):
         places.setdefault(rank, []).append(options[option])
     if not places:
-        raise DataError("nothing is ranked; give the best option rank 1")
+        raise DataError("nothing is ranked; give the best option rank 1.")
     return readings.ranking(list(places.values()), options)
 
 
@@ -86,7 +86,7 @@ def _read_ratings(options: list[int], said: Mapping[str, list[float]], _: int) -
 def _read_approval(options: list[int], said: Mapping[str, list[float]], baseline: int) -> list[Plain]:
     (option,), (approved,) = options, said["approved"]
     if option == baseline:
-        raise DataError("it compares the baseline with itself; leave it out")
+        raise DataError("it compares the baseline with itself; leave it out.")
     return [readings.approval(option, baseline, None if math.isnan(approved) else approved == 1.0)]
 
 

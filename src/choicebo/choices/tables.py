@@ -28,7 +28,7 @@ Progress: TypeAlias = Callable[[str, float], object]
 Columns: TypeAlias = Mapping[str, Sequence[Any] | NDArray[Any]]
 
 CHUNK = 2_000
-"""Rows that are looked at together: enough for arrays to pay, and so few that their texts stay in the processor's cache."""
+"""Rows that are read together: enough for arrays to pay off, and few enough for their texts to stay in the processor's cache."""
 _MOST_COLUMNS = 20_000
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _ACCEPTED = "a data frame, a list of dicts, a dict of columns, or the path or text of a CSV table"
@@ -70,10 +70,10 @@ def open_table(source: Any, separators: str = ",;\t") -> Table:
     else:
         table = ColumnTable(_columns(source))
     if len(table.header) > _MOST_COLUMNS:
-        raise DataError(f"the table has {len(table.header):,} columns; at most {_MOST_COLUMNS:,} are read")
+        raise DataError(f"The table has {len(table.header):,} columns; at most {_MOST_COLUMNS:,} are read.")
     for name, times in Counter(table.header).items():
         if times > 1 and name:
-            raise DataError(f"the column {as_given(name)} is there twice; give each column its own name")
+            raise DataError(f"The column {as_given(name)} appears twice; give each column its own name.")
     return table
 
 
@@ -107,7 +107,7 @@ class CsvTable:
         rows: list[list[str]] = []
         for number, row in self._rows():
             if len(row) != width:
-                problems.add(number, f"{len(row)} cells, but the header has {width}; complete the row")
+                problems.add(number, f"{len(row)} cells, but the header has {width}; complete the row.")
                 continue
             numbers.append(number)
             rows.append(row)
@@ -155,7 +155,7 @@ def _chunk(numbers: list[int], rows: list[list[str]], columns: Sequence[str], pl
 
 
 def _not_csv(line: int, error: csv.Error) -> str:
-    return f"line {line}: not readable as CSV ({error}); separate cells by commas, close quotes"
+    return f"line {line}: not readable as CSV ({error}); separate cells with commas and close all quotes."
 
 
 def lines_of_text(text: str) -> Lines:
@@ -196,10 +196,10 @@ def _columns(source: Any) -> Columns:
         if len(names) == len(set(map(str, names))):
             return _same_length({str(name): _column(source[name], str(name)) for name in names})
         again = next(name for name, times in Counter(map(str, names)).items() if times > 1)
-        raise DataError(f"the column {as_given(again)} is there twice; give each column its own name")
+        raise DataError(f"The column {as_given(again)} appears twice; give each column its own name.")
     if isinstance(source, Sequence) and not isinstance(source, (str, bytes)):
         return _columns_of_dicts(source)
-    raise DataError(f"the table is {as_given(source)}; give {_ACCEPTED}")
+    raise DataError(f"The table is {as_given(source)}; give {_ACCEPTED}.")
 
 
 def _column(cells: Any, name: str) -> NDArray[Any]:
@@ -210,22 +210,22 @@ def _column(cells: Any, name: str) -> NDArray[Any]:
             array = np.empty(len(array), dtype=object)
             array[:] = list(cells.to_pylist() if hasattr(cells, "to_pylist") else cells)
     except Exception as error:  # whatever goes wrong in an object of somebody else
-        raise DataError(f"the column {as_given(name)} cannot be read: {error}; give {_ACCEPTED}") from error
+        raise DataError(f"The column {as_given(name)} cannot be read: {error}; give {_ACCEPTED}.") from error
     if array.ndim != 1:
-        raise DataError(f"the column {as_given(name)} has {array.ndim} dimensions; give one value for each row")
+        raise DataError(f"The column {as_given(name)} has {array.ndim} dimensions; give one value for each row.")
     return array
 
 
 def _same_length(columns: dict[str, Any]) -> dict[str, Any]:
     lengths = {name: len(cells) for name, cells in columns.items()}
     if len(set(lengths.values())) > 1:
-        raise DataError(f"the columns have different lengths, {as_given(lengths)}; give a value for each row")
+        raise DataError(f"The columns have different lengths, {as_given(lengths)}; give a value for each row.")
     return columns
 
 
 def _columns_of_dicts(rows: Sequence[Any]) -> Columns:
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, Mapping):
-            raise DataError(f"row {number} is {as_given(row)}; give {_ACCEPTED}")
+            raise DataError(f"row {number} is {as_given(row)}; give {_ACCEPTED}.")
     names = dict.fromkeys(name for row in rows for name in row)
     return {str(name): [row.get(name) for row in rows] for name in names}

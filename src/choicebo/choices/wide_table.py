@@ -51,7 +51,7 @@ class WideReader:
         missing = [name for name in columns if name not in self._table.header]
         if missing:
             raise DataError(
-                f"the column {as_given(missing[0])} is missing; the table has {as_given(list(self._table.header))}"
+                f"The column {as_given(missing[0])} is missing; the table has {as_given(list(self._table.header))}."
             )
         for chunk in self._table.chunks(list(dict.fromkeys(columns)), self._problems, self._progress):
             codes = np.stack([self._options.codes(chunk, self._problems, role) for role in roles], axis=1)
@@ -84,7 +84,7 @@ def marked(chunk: Chunk, column: str, roles: Sequence[str], by_key: bool, proble
         for part in [cell] if cell in places else _parts(cell):
             if part not in places:
                 accepted = "the keys of options in the same row" if by_key else f"positions from 1 to {len(roles)}"
-                problems.add(chunk.numbers[row], f"{column} names {as_given(part)}; give {accepted}")
+                problems.add(chunk.numbers[row], f"{column} names {as_given(part)}; give {accepted}.")
             else:
                 found[row, places[part]] = 1.0
     return found

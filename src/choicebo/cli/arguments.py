@@ -48,7 +48,7 @@ def context_of(study: Study, given: list[str] | None) -> dict[str, Any] | None:
 
 
 def require_new(path: Path, force: bool) -> None:
-    """Refuse to write over a file that is there, unless told to; make its folder."""
+    """Refuse to overwrite an existing file unless ``force`` is set; create its folder."""
     if path.exists() and not force:
         raise InvalidInputError(f"{path} exists already: give another name, or --force to overwrite it.")
     path.parent.mkdir(parents=True, exist_ok=True)

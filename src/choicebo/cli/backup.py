@@ -54,12 +54,12 @@ def recover(
         str | None, typer.Option("--name", "-n", metavar="NAME", help="Another name, if the backup holds one study.")
     ] = None,
     images: Annotated[
-        Path | None, typer.Option(file_okay=False, help="Where images are put.", show_default="beside the database")
+        Path | None, typer.Option(file_okay=False, help="Where to put images.", show_default="beside the database")
     ] = None,
 ) -> None:
     """Bring the studies of a backup into a database, which may be a new file and may hold other studies.
 
-    All of them or none: a study of the same name is left as it is, and named. Links that were sent to raters go on working.
+    All of them or none: if a study of the same name exists, nothing is restored. Links that were sent to raters still work.
 
     \b
     Examples:

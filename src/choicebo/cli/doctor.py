@@ -46,7 +46,7 @@ _EXTRAS = {
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at."""
+    """One thing that was checked."""
 
     what: str
     found: str
@@ -182,13 +182,13 @@ def _compiled() -> Iterator[Finding]:
     from choicebo.model import compiling, native
 
     there, folder = compiling.is_compiled(), native.log_likelihoods.folder
-    state = "there" if there else "not there yet: the first fit compiles it, which takes some ten seconds"
-    remedy = "every start compiles anew; set NUMBA_CACHE_DIR to a folder that can be written to"
+    state = "there" if there else "not there yet: the first fit compiles it, which takes about ten seconds"
+    remedy = "every start compiles again; set NUMBA_CACHE_DIR to a folder that can be written to"
     yield Finding("compiled code", f"{state} ({folder or 'no folder can be written to'})", folder is not None, remedy)
 
 
 def _serving() -> Iterator[Finding]:
-    """What ``choicebo serve`` computes with unless it is told otherwise."""
+    """What ``choicebo serve`` computes with by default."""
     from choicebo.optimizer.patience import PATIENCE
     from choicebo.serving.pool import default_caps, default_processes
 
@@ -229,7 +229,7 @@ def _database(address: str) -> Iterator[Finding]:
         yield Finding("database", str(error), False, "see the line above")
         return
     if damage:
-        remedy = "export the studies as JSON, and import them into a new file; or take a copy from a backup"
+        remedy = "export the studies as JSON, and import them into a new file; or restore it from a backup"
         yield Finding("database", f"damaged: {damage}", False, remedy)
         return
     listed = ", ".join(f"{each.name} ({counted(each.answers, 'answer')})" for each in studies)

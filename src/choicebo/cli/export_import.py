@@ -51,12 +51,12 @@ class Kind(enum.StrEnum):
 
 def export(
     study: arguments.Address,
-    what: Annotated[What, typer.Argument(help="What to take: see above.")] = What.study,
+    what: Annotated[What, typer.Argument(help="What to export: see above.")] = What.study,
     name: arguments.Name = None,
     context: arguments.Context = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", dir_okay=False, metavar="FILE", help="File to write; otherwise stdout."),
+        typer.Option("--out", "-o", dir_okay=False, metavar="FILE", help="File to write; by default stdout."),
     ] = None,
     force: arguments.Force = False,
 ) -> None:
@@ -68,7 +68,7 @@ def export(
       answers   every answer, option by option, with who, when and how long (CSV)
       pareto    the options that probably no other one beats, with that probability (CSV; fits the model if necessary)
       probabilities   the same for every option shown
-      agreement   where tastes are related, how probably any two people keep the same of a set (CSV)
+      agreement   if tastes are related, how likely any two people are to keep the same options of a set (CSV)
       consensus   where tastes are related, every option with its probability for all and for each (CSV)
       people    both of these and what they mean, in words (JSON)
       choices   the answers as data for the Python library: ChoiceData as JSON
@@ -99,7 +99,7 @@ def import_(
     study: arguments.Address,
     file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="JSON or CSV file to read.")],
     kind: Annotated[
-        Kind | None, typer.Option("--as", help="What the file holds; otherwise found by its content.")
+        Kind | None, typer.Option("--as", help="What the file holds; by default recognised from its content.")
     ] = None,
     name: Annotated[
         str | None, typer.Option("--name", "-n", help="The study to add to; for a whole study, the name to give it.")

@@ -1,4 +1,4 @@
-"""``choicebo history``, ``retract`` and ``restore``: what was answered, and what of it counts."""
+"""``choicebo history``, ``retract`` and ``restore``: what was answered, and which answers count."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def history(
     name: arguments.Name = None,
     rater: arguments.OnlyRater = None,
     last: Annotated[
-        int | None, typer.Option("--last", "-l", min=1, metavar="N", help="Only the latest N; otherwise all.")
+        int | None, typer.Option("--last", "-l", min=1, metavar="N", help="Only the latest N; by default all.")
     ] = None,
     json: arguments.Json = False,
 ) -> None:
-    """Show every answer as it looked, newest first.
+    """Show every answer with the options as they were shown, newest first.
 
     The id in the first column is what "choicebo retract" and "choicebo restore" take. Answers that were undone are left
-    out; with --json they are there, too, oldest first.
+    out; with --json they are included, oldest first.
 
     \b
     Examples:
@@ -45,7 +45,7 @@ def history(
             return
         acts = opened.latest(rater, stop=last)
         if not acts:
-            output.say("Nothing was answered yet: choicebo pick takes answers.")
+            output.say("There are no answers yet: answer some with choicebo pick.")
             return
         output.results().print(_table(opened, acts))
 
@@ -97,7 +97,7 @@ def _table(study: Study, acts: tuple[Answer, ...]) -> Any:
     table = Table(border_style="dim", show_lines=True)
     for heading in ("id", "question", *(("by",) if several else ()), "when", "state"):
         table.add_column(heading, no_wrap=heading in ("id", "question"))
-    table.add_column("kept, and what it was among", overflow="fold", ratio=1)
+    table.add_column("kept, out of which options", overflow="fold", ratio=1)
     for act in acts:
         options = Text("\n").join(
             Text(f"{_mark(act, at)} {describe(study.space, option)}", "bold" if at in act.kept else "dim")

@@ -23,7 +23,7 @@ def edit(
     question: Annotated[str | None, typer.Option(help="What people are asked above the options.")] = None,
     template: Annotated[
         Path | None,
-        typer.Option(exists=True, dir_okay=False, metavar="FILE", help="SVG with {name} for the values: a drawing."),
+        typer.Option(exists=True, dir_okay=False, metavar="FILE", help="SVG drawing with {name} where a value goes."),
     ] = None,
     bars: Annotated[bool, typer.Option("--bars", help="Show options as bars, without a drawing.")] = False,
 ) -> None:
@@ -99,7 +99,7 @@ def archive(
     name: arguments.Name = None,
     undo: Annotated[bool, typer.Option("--undo", help="Bring the study back.")] = False,
 ) -> None:
-    """Put a study out of the way: it can be read, and nobody can answer it.
+    """Put a study aside: it can be read, but nobody can answer it.
 
     \b
     Examples:
@@ -155,10 +155,10 @@ def delete(
 
 
 def _confirm(study: Study, answers: str) -> Path | None:
-    """Where to write a back-up, if anywhere; whoever does not type the name of the study deletes nothing."""
+    """Ask where to write a back-up, if anywhere, and for the name of the study; without the name nothing is deleted."""
     if not sys.stdin.isatty():
-        raise InvalidInputError(f"Deleting {study.name!r} is for good: confirm it with --yes.")
-    output.note(f"The study {study.name!r} with {answers} is deleted for good.")
+        raise InvalidInputError(f"Deleting {study.name!r} cannot be undone: confirm it with --yes.")
+    output.note(f"The study {study.name!r} with {answers} will be deleted for good.")
     file = typer.prompt("Back-up file, empty for none", default="", show_default=False, err=True).strip()
     if file:
         arguments.require_new(Path(file), force=False)
@@ -171,18 +171,18 @@ def raters(
     study: arguments.Address,
     name: arguments.Name = None,
     add: Annotated[str | None, typer.Option(metavar="NAME", help="Let somebody answer; prints their token.")] = None,
-    remove: Annotated[str | None, typer.Option(metavar="NAME", help="Let somebody answer no longer.")] = None,
+    remove: Annotated[str | None, typer.Option(metavar="NAME", help="Stop somebody from answering.")] = None,
     retract_answers: Annotated[
         bool, typer.Option("--retract-answers", help="With --remove: what they answered no longer counts.")
     ] = False,
     restore: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Bring back somebody who was removed; prints a new token.")
+        str | None, typer.Option(metavar="NAME", help="Restore somebody who was removed; prints a new token.")
     ] = None,
     json: arguments.Json = False,
 ) -> None:
     """Show who answers a study; add, remove or bring back somebody.
 
-    Whoever is removed can no longer answer. What they answered goes on counting unless --retract-answers is given;
+    A removed person can no longer answer. Their answers still count unless --retract-answers is given;
     --restore brings both back. A token opens the page of "choicebo serve" at /join/TOKEN.
 
     \b
@@ -202,7 +202,7 @@ def raters(
         if remove is not None:
             opened.remove_rater(remove, answers="retract" if retract_answers else "keep")
             counts = "no longer count" if retract_answers else "go on counting"
-            output.say(f"Removed {remove!r}: their link is void, and their answers {counts}.")
+            output.say(f"Removed {remove!r}: their link no longer works, and their answers {counts}.")
         elif add is not None or restore is not None:
             token = opened.add_rater(add) if add is not None else opened.restore_rater(str(restore))
             output.say(f"{add or restore} answers at /join/{token} of the server. The token is shown only this once.")

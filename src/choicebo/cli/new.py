@@ -49,7 +49,8 @@ def new(
         typer.Option("--catalogue", "-c", metavar="FILE", help="Table (CSV or Excel) of the options, one per row."),
     ] = None,
     key: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column that identifies a row; otherwise found by its name.")
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column that identifies a row; by default recognised by its name."),
     ] = None,
     label: Annotated[str | None, typer.Option(metavar="COLUMN", help="Column with the name that people see.")] = None,
     image: Annotated[
@@ -66,14 +67,15 @@ def new(
         ),
     ] = None,
     name: Annotated[
-        str | None, typer.Option("--name", "-n", help="Name of the study; otherwise that of the file.")
+        str | None, typer.Option("--name", "-n", help="Name of the study; by default that of the file.")
     ] = None,
     question: Annotated[str | None, typer.Option(help="What people are asked above the options.")] = None,
     show: Annotated[
         int | None, typer.Option("--options", min=2, max=12, metavar="N", help="How many options to show at once.")
     ] = None,
     answer: Annotated[
-        Way | None, typer.Option(help="How questions are answered; subset keeps all that no other one beats.")
+        Way | None,
+        typer.Option(help="How questions are answered; with subset, people keep every option that no other one beats."),
     ] = None,
     likelihood: Annotated[
         str | None,
@@ -92,11 +94,11 @@ def new(
     raters: Annotated[
         Raters,
         typer.Option(
-            help="Several people: related, each has a taste of their own that has something in common with the others'; "
-            "together, all have one taste; separate, learn from each alone."
+            help="How to learn from several people. related: each has their own taste, and tastes have something in common; "
+            "together: all share one taste; separate: each is learned from alone."
         ),
     ] = Raters.related,
-    seed: Annotated[int | None, typer.Option(min=0, help="Seed of everything random.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of all random numbers.")] = None,
     json: arguments.Json = False,
 ) -> None:
     """Create a study.
@@ -201,7 +203,7 @@ def read_catalogue(
     image: str | None = None,
     objectives: Sequence[str] = (),
 ) -> Catalogue:
-    """The catalogue in a table; what nobody says of its columns is found by their names and cells, and printed."""
+    """The catalogue in a table; columns that are not given are recognised by their names and cells, and printed."""
     from choicebo.space import Catalogue
 
     found = Catalogue.recognise(path, key, label, image, objectives)

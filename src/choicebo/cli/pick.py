@@ -21,11 +21,10 @@ def pick(
     study: arguments.Address,
     name: arguments.Name = None,
     rater: arguments.Rater = None,
-    join: Annotated[
-        bool, typer.Option("--join", help="Add the rater to the study, if there is none of that name.")
-    ] = False,
+    join: Annotated[bool, typer.Option("--join", help="Add the rater to the study if nobody has that name.")] = False,
     plain: Annotated[
-        bool, typer.Option("--plain", help="Lines instead of a table and single keys: for screen readers and scripts.")
+        bool,
+        typer.Option("--plain", help="Plain lines instead of a table and single keys, for screen readers and scripts."),
     ] = False,
     questions: Annotated[
         int | None, typer.Option("--questions", "-q", min=1, metavar="N", help="Stop after this many answers.")
@@ -45,13 +44,13 @@ def pick(
         typer.Option(metavar="ADDRESS", help="Compute on the workers of this Dask scheduler, tcp://host:port."),
     ] = None,
     ahead: Annotated[
-        bool, typer.Option("--ahead/--no-ahead", hidden=True, help="Of earlier versions; it does nothing any more.")
+        bool, typer.Option("--ahead/--no-ahead", hidden=True, help="From earlier versions; has no effect.")
     ] = True,
 ) -> None:
     """Answer questions in the terminal.
 
-    Of a few options, keep those that no other one beats: all that you would not give up for another one shown. Or, if
-    the study asks so, mark the best, the best and then the worst, options in order, or the better of two.
+    Of a few options, keep those that no other one beats: all that you would not give up for another one shown. Or, if the
+    study asks for it, mark the best, the best and then the worst, options in order, or the better of two.
 
     \b
     Keys:
@@ -61,7 +60,7 @@ def pick(
       s           skip the question
       u           undo the latest answer or skip; its question comes again
       0           none of these: what you have today is better (if the study names that)
-      k           keep a property in the questions to come, such as: typeface serif (k alone takes all locks off)
+      k           keep a property from the next question on, such as: typeface serif (k alone removes all locks)
       m           more like one of these in the next question
       o           compare with an option of your own in the next question
       x           ask in another context (if the study has one)
@@ -133,7 +132,7 @@ def _rater(study: Study, rater: str | None, join: bool) -> str | None:
 
 
 def change_answer(study: Study, rater: str | None, number: int, plain: bool) -> None:
-    """Let a question be answered anew."""
+    """Let the person answer a question again."""
     from choicebo.cli.keys import Keys
     from choicebo.cli.session import PlainSession, Session
 
@@ -142,4 +141,4 @@ def change_answer(study: Study, rater: str | None, number: int, plain: bool) -> 
     else:
         with Keys() as keys:
             changed = Session(study, rater, keys).change(number)
-    output.say(f"Question {number} has another answer." if changed else f"Question {number} is as it was.")
+    output.say(f"Question {number} has a new answer." if changed else f"Question {number} keeps its answer.")

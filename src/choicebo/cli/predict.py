@@ -1,4 +1,4 @@
-"""``choicebo predict``: how probable an option is to be kept, be it shown or not."""
+"""``choicebo predict``: how likely an option is to be kept, whether it was shown or not."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def predict(
         list[str] | None,
         typer.Argument(
             metavar="[NAME=VALUE]...",
-            help="A value for each parameter, or the key of a row; without it, the best not shown.",
+            help="A value for each parameter, or the key of a row; without it, the best option not shown yet.",
         ),
     ] = None,
     name: arguments.Name = None,

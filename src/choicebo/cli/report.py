@@ -23,7 +23,7 @@ def report(
     context: arguments.Context = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", dir_okay=False, metavar="FILE", help="Page to write; otherwise NAME-report.html."),
+        typer.Option("--out", "-o", dir_okay=False, metavar="FILE", help="Page to write; by default NAME-report.html."),
     ] = None,
     force: arguments.Force = False,
 ) -> None:

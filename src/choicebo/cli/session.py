@@ -37,7 +37,7 @@ UNFINISHED = {
     "pair": "Mark the better option, = if you cannot decide, or s to skip.",
 }
 NO_PAIR = "This is for two options: mark one, or s to skip."
-NO_BASELINE = "This study names nothing to fall back on: s skips."
+NO_BASELINE = "This study has nothing to fall back on: press s to skip."
 STOP, SKIP, UNDO, NONE = "stop", "skip", "undo", "none"
 LOCK, LIKE, OWN, CONTEXT = "lock", "like", "own", "context"
 NO_CONTEXT = "This study has no context."
@@ -85,7 +85,7 @@ class Turn(ABC):
         return max(given, 0)
 
     def change(self, number: int) -> bool:
-        """Let a question be answered anew; whether it was."""
+        """Let the person answer a question again; whether they did."""
         question = self.study.get_question(number)
         if question.rater != (self._rater or OWNER):
             raise InvalidInputError(f"Question {number} was asked to {question.rater!r}: change your own answers.")
@@ -114,7 +114,7 @@ class Turn(ABC):
         study, space = self.study, self.study.space
         if wish == LOCK:
             written = self.read_text(
-                "Keep which property at which value? Such as: typeface serif; nothing takes all locks off."
+                "Keep which property at which value? Such as: typeface serif. An empty line removes all locks."
             )
             if not written:
                 study.steer(self._rater, locked={})
@@ -142,7 +142,7 @@ class Turn(ABC):
         names = [space.key] if isinstance(space, Catalogue) else chosen
         texts = {name: self.read_text(f"Your own option: {name}?") for name in names}
         study.steer(self._rater, include=[written_option(space, texts)])
-        return "The next question has your own option."
+        return "The next question will show your own option."
 
     def why(self, question: Question) -> str:
         """Why these options, in some sentences."""
@@ -244,18 +244,18 @@ class Session(Turn):
             return None, ""
         if key == ENTER:
             return (None, UNFINISHED[marks.way]) if marks.said is None else (marks.said, "")
-        hint = f"{key!r} is no key here." if key.isprintable() and key != " " else ""
+        hint = f"{key!r} does nothing here." if key.isprintable() and key != " " else ""
         return (STOP, "") if key == END else self.command(key, question) or (None, hint)
 
     def _live(self, shown: RenderableType) -> contextlib.AbstractContextManager[Live | None]:
-        """What is drawn anew at each key; where nothing can be drawn anew, it is shown once."""
+        """Redraws the table at each key; if nothing can be redrawn, it is shown once."""
         if not self._console.is_terminal:
             self._console.print(shown)
             return contextlib.nullcontext()
         return Live(shown, console=self._console, auto_refresh=False, vertical_overflow="visible")
 
     def _fits(self, options: OptionTable) -> bool:
-        """Whether the table can be drawn anew at each key: it must be seen as a whole, with the lines below."""
+        """Whether the table can be redrawn at each key: it must fit on the screen, with the lines below."""
         if not self._console.is_terminal:
             return False
         lines = self._console.render_lines(options.table((), self._console.width))

@@ -157,9 +157,7 @@ def _surprise(each: Any) -> str:
     called = (
         f"The answer to question {past.question}" if past.question is not None else f"The choice added as {past.id}"
     )
-    return (
-        f"{called} is unlike the others ({percent(each.probability)} to be expected): you may want to look at it again."
-    )
+    return f"{called} is unlike the others ({percent(each.probability)} likely given them): you may want to look at it again."
 
 
 def _list(studies: tuple[StudyInfo, ...], json: bool) -> None:

@@ -14,7 +14,7 @@ from choicebo.presentation import output
 
 PATIENCE = 1.0
 """Seconds after which a wait is explained."""
-ONCE = "The model is being compiled, once on this machine, which takes some ten seconds."
+ONCE = "The model is being compiled, once on this machine, which takes about ten seconds."
 
 Report = Callable[[str, float], None]
 

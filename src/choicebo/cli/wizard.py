@@ -27,8 +27,8 @@ T = TypeVar("T")
 _KINDS = {
     "1": "a number, such as a temperature",
     "2": "a whole number, such as a count",
-    "3": "one of some values in an order, such as small, medium, large",
-    "4": "one of some values without an order, such as a colour",
+    "3": "one of several values in an order, such as small, medium, large",
+    "4": "one of several values without an order, such as a colour",
     "5": "always the same value",
     "6": "an angle or a hue: it goes round",
     "7": "given by the situation and not chosen, such as the season",
@@ -162,7 +162,7 @@ class Wizard:
         example = f", such as {first} <= {getattr(parameters[0], 'high', 10):g}" if first == parameters[0].name else ""
         while True:
             rule = self._ask(
-                f"A rule that all options must obey{example}, or what is known to matter, such as minimise price = "
+                f"A rule that all options must obey{example}, or a known objective, such as minimise price = "
                 f"2*{identifier(parameters[0].name)} (Enter: none)"
                 if not rules and objectives == self._given
                 else "Another rule or objective (Enter: none)",
@@ -233,7 +233,7 @@ def _overview(parameters: list[Parameter | Fixed]) -> Table:
             whole = "whole numbers, " if isinstance(parameter, Integer) else ""
             step = getattr(parameter, "step", None)
             notes = [f"in steps of {step:g}"] if step else []
-            notes += ["log"] * parameter.log + ["going round"] * parameter.circular
+            notes += ["log"] * parameter.log + ["circular"] * parameter.circular
             words = f"{whole}{parameter.low:g} to {parameter.high:g} {parameter.unit}".rstrip()
             words += f" ({', '.join(notes)})" if notes else ""
         else:
@@ -251,14 +251,14 @@ def _text(given: str) -> str:
 
 def _one_of(given: str, accepted: tuple[str, ...]) -> str:
     if given not in accepted:
-        raise InvalidInputError(f"{given!r} is none of the answers: give {', '.join(accepted)}.")
+        raise InvalidInputError(f"{given!r} is not one of the answers: give {', '.join(accepted)}.")
     return given
 
 
 def _count(given: str, most: float) -> int:
     number, most = as_whole(read_number(given, "That"), "That"), min(12, most)
     if not 2 <= number <= most:
-        raise InvalidInputError(f"{given} cannot be shown at once: give 2 to {int(most)}.")
+        raise InvalidInputError(f"{given} options cannot be shown at once: give 2 to {int(most)}.")
     return number
 
 

@@ -114,7 +114,8 @@ def pareto_embedding(split: Split) -> Result:
 def real_orders(
     data: RealData, n_choices: int, fold: int, seed: int = 0, scale: Scale = min_max, n_test: int = REAL_TEST_SETS
 ) -> Result:
-    """What the same sets tell whoever learns more from each: one model per output, told the order of that output within the set.
+    """What the same sets teach a model that learns more from each: one model per output, given the order of that output
+    within the set.
 
     A choice says only which options no other one beats, and not in which output.
     """
@@ -154,7 +155,7 @@ def real_ceiling(
 
 def _fold(data: RealData, n_choices: int, number: int, seed: int, n_test: int) -> Fold:
     if not 0 <= number < N_FOLDS:
-        raise InvalidInputError(f"fold must be from 0 to {N_FOLDS - 1}, got {number}")
+        raise InvalidInputError(f"fold must be from 0 to {N_FOLDS - 1}, got {number}.")
     every = folds(data, n_choices, seed=seed, n_folds=N_FOLDS, n_test=n_test)
     return next(itertools.islice(every, number, None))
 

@@ -40,8 +40,9 @@ def real_section(finished: Sequence[FinishedTrial], sets: Sequence[RealData], sc
     return Section(
         "Real data sets",
         [
-            "Five-fold cross-validation, of one division of the rows or of several: choices among three rows of the training "
-            "part, 200 sets of the held-out part to predict. The outputs play the hidden objectives. The paper does "
+            "Five-fold cross-validation, with one or several divisions of the rows: the model learns from "
+            "choices among three rows of the training part and predicts 200 sets of the held-out part. The "
+            "outputs act as hidden objectives. The paper does "
             "not state columns and signs; those below follow from its counts and from re-running its Oracle-GP.",
             table(f"Real data sets, inputs scaled by {scaling}", finished, "fold"),
             columns_table(sets),
@@ -57,12 +58,12 @@ def table(title: str, finished: Sequence[FinishedTrial], repeated: str) -> Table
     peers = [each.result for each in fits if each.trial.method not in (CHOICE_GP, ORACLE_GP)]
     caption = (
         "Share of unseen sets whose choice is predicted exactly; mean ± standard error over "
-        f"{repeated}s. pareto is the default rule; network: a Pareto-embedding that learns from the same choices."
+        f"{repeated}s. pareto is the default rule; network: a Pareto embedding that learns from the same choices."
     )
     if {"independent", "orders"} & {peer["model"] for peer in peers}:
         caption += (
-            " independent: our model with independent latent functions, as in the paper. orders: one model per output that is "
-            "told the order of that output within each set, far more than a choice says."
+            " independent: our model with independent latent functions, as in the paper. orders: one model per "
+            "output that learns from the order of that output within each set, which says far more than a choice."
         )
     headings = ("task", "choices", "paper", *PREDICTION_RULES, f"lowest {repeated}", "s/fit", "warned")
     shown = new_table(title, headings, caption=caption)

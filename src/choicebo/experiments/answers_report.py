@@ -13,19 +13,20 @@ from choicebo.experiments.report_tables import Mean, grouped, new_table
 from choicebo.experiments.trials import FinishedTrial
 
 _CAUTION = (
-    "Read the travel modes with care: times of the modes that were taken are round numbers far more often than those of the "
-    "others, so that the two were probably recorded differently, and a flexible model can recognise which is which. How far it "
-    "is ahead of the logit there says little about what travellers want."
+    "Read the travel modes with care: times of the modes that were taken are round numbers far more often than "
+    "those of the others. The two were probably recorded differently, and a flexible model can recognise which "
+    "is which. Its lead over the logit there says little about what travellers want."
 )
 
 
 def section(finished: Sequence[FinishedTrial]) -> Section:
     """The tables with what they are about."""
     blocks: list[str | Table] = [
-        f"The same simulated people are asked the same questions, of {SET_SIZE} options each (a pair: the first two of them), "
-        "and answer in different ways. What is learned is tried on sets that were not asked about: which options would the "
-        f"person keep? Every answer adds noise of {NOISE} to every objective. With two objectives, who must name one of several "
-        "unbeaten options names any of them."
+        f"The same simulated people are asked the same questions, of {SET_SIZE} options each (a pair: the first "
+        "two of them), "
+        "and answer in different ways. The learned model is tested on sets that were not asked about: which "
+        f"options would the person keep? Every answer adds noise of {NOISE} to every objective. With two "
+        "objectives, a person who must name one of several unbeaten options picks one at random."
     ]
     simulated = [each for each in finished if each.trial.task in PEOPLE]
     blocks += [ways(task, mine) for task, mine in grouped(simulated, lambda each: each.trial.task).items()]
@@ -40,8 +41,9 @@ def ways(task: str, finished: Sequence[FinishedTrial]) -> Table:
     shown = new_table(
         f"What each way of answering teaches: {task}",
         ("way", "questions", "exact sets", "log score", "marks", "choices", "s"),
-        caption="Exact sets: share of held-out sets whose kept options are all predicted. Log score: mean log-probability of "
-        "what was kept. Marks: for one question. Choices: what the answers are read as. s: median seconds of a trial.",
+        caption="Exact sets: share of held-out sets whose kept options are all predicted. Log score: mean "
+        "log-probability of what was kept. Marks: clicks per question. Choices: how many choices the answers are read "
+        "as. s: median seconds of a trial.",
     )
     by_size = grouped(finished, lambda each: each.trial.settings["questions"])
     for questions, mine in sorted(by_size.items()):

@@ -91,18 +91,19 @@ def read(folder: Path, source: Source = TRAVELMODE, most: int | None = None) -> 
     Args:
         folder: Where the file is.
         source: Which file it is.
-        most: So many of the choices, spread evenly over all; None: all of them.
+        most: How many of the choices, spread evenly over all; None: all of them.
     """
     path = folder / source.file
     if not path.is_file():
         raise InvalidInputError(
-            f"{path} is not there; it has the columns {', '.join(source.columns)}, as in {source.about}"
+            f"{path} does not exist; save a CSV file there with the columns {', '.join(source.columns)}, as in "
+            f"{source.about}."
         )
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     missing = [name for name in source.columns if not rows or name not in rows[0]]
     if missing:
-        raise InvalidInputError(f"{path} has no column {missing[0]!r}")
+        raise InvalidInputError(f"{path} has no column {missing[0]!r}; it needs {', '.join(source.columns)}.")
     modes = sorted({each[source.mode] for each in rows})
     numbers = np.array([[float(each[name]) for name in source.numbers] for each in rows])
     span = np.maximum(np.ptp(numbers, axis=0), 1e-12)
@@ -117,7 +118,7 @@ def read(folder: Path, source: Source = TRAVELMODE, most: int | None = None) -> 
         full = [full[at] for at in np.linspace(0, len(full), most, endpoint=False).astype(int)]
     chosen = [[rows[number][source.chosen] == "1" for number in members] for members in full]
     if any(sum(flags) != 1 for flags in chosen):
-        raise InvalidInputError(f"{path} must have one chosen alternative for each traveller")
+        raise InvalidInputError(f"{path} must have one chosen alternative for each traveller.")
     return Singles(inputs[np.array(full)], np.array([flags.index(True) for flags in chosen]))
 
 

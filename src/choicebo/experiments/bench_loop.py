@@ -141,8 +141,8 @@ def table(stretches: Sequence[Stretch]) -> Table:
         "Fits from the loop: ordinary studies, default settings",
         ("problem", "answers", "fits", enough, "warnings", "fit s", "longest", "wait s", "longest"),
         caption="The fits that questions waited for. Seconds: medians and the longest of the ten questions up to so many "
-        "answers. Nobody thinks between them: where the number of hidden objectives is looked at beside a question, the next "
-        "one waits for the rest of that.",
+        "answers. The simulated person answers at once: if the number of hidden objectives is being checked, the next "
+        "question waits until that is done.",
     )
     for each in stretches:
         times = (each.median_fit, each.longest_fit, each.median_wait, each.longest_wait)

@@ -49,7 +49,7 @@ class Task:
     test_kept: tuple[tuple[int, ...], ...]
     """Noisy answers, as those to learn from."""
     truth: float
-    """Exact-set accuracy of the person's objectives without the noise: nobody can hope for more."""
+    """Exact-set accuracy of the person's objectives without the noise: no method can do better."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from choicebo.experiments.report_tables import new_table
 
 AT = (20, 50, 100)
 AROUND = 2
-"""So many steps before and after count as well, for the median."""
+"""How many steps before and after enter the median."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class StepTiming:
 
 
 def timings(steps: Sequence[Step], at: Sequence[int] = AT) -> list[StepTiming]:
-    """The steps after so many answers each; those are left out that the loop did not reach."""
+    """The steps after these numbers of answers; those that the loop did not reach are left out."""
     found = []
     for answers in at:
         near = [step for step in steps if abs(step.answers - answers) <= AROUND and step.fit is not None]

@@ -45,7 +45,7 @@ class Chooser:
     objectives: Callable[[Array], Array]
     """Options (k, d) -> objective values (k, n_o), to be maximised."""
     noise: float = 0.0
-    """Standard deviation of the Gaussian noise that every answer adds anew to every objective value."""
+    """Standard deviation of the Gaussian noise that every answer adds to every objective value."""
     lapse: float = 0.0
     """Probability that an answer is a non-empty subset drawn blindly, all subsets being equally likely."""
 

@@ -68,7 +68,7 @@ def run(
     ``settings`` are keyword arguments of ``ChoiceOptimizer``.
     """
     if answers < 1:
-        raise InvalidInputError(f"answers is {answers}; give at least 1")
+        raise InvalidInputError(f"answers is {answers}; give at least 1.")
     target = problem(PROBLEM)
     person, rng = Chooser(target.objectives), np.random.default_rng(seed)
     optimizer = ChoiceOptimizer(target.space, latent_dim=target.num_objectives, seed=seed, **settings)

@@ -29,12 +29,12 @@ Work = Callable[[Trial], dict[str, Any]]
 Outcomes = Generator["Outcome", None, None]
 
 _MOST_POOLS = 3
-"""So often processes are started, the first time and after one of them was killed."""
+"""How often processes are started: once, and again after one of them was killed."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a trial: a result, or the error that kept it from one."""
+    """The outcome of a trial: a result, or an error."""
 
     trial: Trial
     result: dict[str, Any] | None
@@ -45,7 +45,7 @@ class Outcome:
 
 
 def outcomes(work: Work, trials: Sequence[Trial], jobs: int = 1, cluster: str | None = None) -> Outcomes:
-    """What came of the trials, in the order in which they end.
+    """The outcomes of the trials, in the order in which they end.
 
     Trials under way when a worker was killed are run again; on a cluster its scheduler sees to that.
 

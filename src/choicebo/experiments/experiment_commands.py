@@ -29,7 +29,7 @@ _SCALE_SIZES = (100, 300, 1_000, 3_000, 10_000, 30_000)
 
 def _picture(path: Path) -> Path:
     if path.suffix.lower() not in (".png", ".pdf", ".svg"):
-        raise typer.BadParameter(f"{path} is no picture that can be written; end it with .png, .pdf or .svg")
+        raise typer.BadParameter(f"{path} is not a picture that can be written; use the ending .png, .pdf or .svg")
     return path
 
 
@@ -118,7 +118,9 @@ def learn(choices: Choices = 100, seed: Seed = 0, out: Picture = DEMO_PICTURE) -
 
 
 def bench(
-    json: Annotated[Path | None, typer.Option("--json", dir_okay=False, help="Also write this.")] = None,
+    json: Annotated[
+        Path | None, typer.Option("--json", dir_okay=False, help="Also write the figures to this JSON file.")
+    ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Only fits for a question, and a study of 23 questions.")
     ] = False,
@@ -126,7 +128,7 @@ def bench(
         bool, typer.Option("--full", help="Also slice sampling, and studies of all three problems.")
     ] = False,
     peers: Annotated[
-        bool, typer.Option("--peers", help="BoTorch's PairwiseGP beside it; needs choicebo[botorch].")
+        bool, typer.Option("--peers", help="Also run BoTorch's PairwiseGP; needs choicebo[botorch].")
     ] = False,
     scale: Annotated[
         bool, typer.Option("--scale", help="Instead: time, memory and accuracy as the number of choices grows.")
@@ -136,10 +138,13 @@ def bench(
     ] = ",".join(map(str, _SCALE_SIZES)),
     data: Annotated[
         Path | None,
-        typer.Option("--data", file_okay=False, envvar="CHOICEBO_DATA", help="With --scale: folder of the real data."),
+        typer.Option(
+            "--data", file_okay=False, envvar="CHOICEBO_DATA", help="With --scale: folder with the real data."
+        ),
     ] = None,
     peer_seconds: Annotated[
-        float, typer.Option("--peer-seconds", min=1.0, help="With --scale --peers: after so long the peer is given up.")
+        float,
+        typer.Option("--peer-seconds", min=1.0, help="With --scale --peers: seconds after which a peer is stopped."),
     ] = 120.0,
 ) -> None:
     """Time what a person waits for on this machine.

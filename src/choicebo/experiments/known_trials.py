@@ -32,7 +32,7 @@ METHODS = {"known": "known", "hidden": "all hidden"}
 QUICK, FULL = (2, 20), (15, 80)
 """Repetitions, and questions in each."""
 LOOKS = (0, 20, 40, 80)
-"""Questions after which it is looked how far they got."""
+"""Numbers of questions after which progress is measured."""
 QUERY_SIZE, FIRST_SETS = 5, 4
 ROWS = 1000
 """Of the catalogue."""
@@ -42,7 +42,7 @@ _LEAST_SHARE = 1e-4
 
 @dataclass(frozen=True)
 class Task:
-    """A person, what can be offered to them, and what of it is known."""
+    """A person, what can be offered to them, and which objective is known."""
 
     known: Space | Catalogue
     hidden: Space | Catalogue

@@ -93,9 +93,10 @@ def table(finished: Sequence[FinishedTrial]) -> Table:
 def ceilings(finished: Sequence[FinishedTrial]) -> Table:
     """What those reach that see the objectives: above it accuracies differ by luck alone."""
     shown = new_table(
-        "Accuracy of those who see the objectives, same test sets",
+        "Accuracy of methods that see the objectives, same test sets",
         ("g", "g, no noise", "Oracle-GP"),
-        caption="Mean ± standard error over repetitions. The noise of the choices keeps even g itself from predicting all.",
+        caption="Mean ± standard error over repetitions. Because of the noise in the choices, even g itself cannot "
+        "predict all of them.",
     )
     for task, name in NAMES.items():
         mine = [each.result for each in finished if each.trial.method == CEILING and each.trial.task == task]

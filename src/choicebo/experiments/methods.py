@@ -1,6 +1,6 @@
 """Ways to optimise, all behind ``ask`` and ``tell``: ours, the paper's, and their peers.
 
-An oracle is told the objectives' values of the options that it asked for; all others are told which of them were kept.
+An oracle sees the objectives' values of the options that it asked for; all others see only which of them were kept.
 """
 
 from __future__ import annotations

@@ -40,10 +40,12 @@ def section(finished: Sequence[FinishedTrial]) -> Section:
     return Section(
         "Bayesian optimisation",
         [
-            f"Every method starts from the same {INITIAL_OPTIONS} random options of a repetition. Methods that see only "
-            f"choices are given the choices in {INITIAL_SETS} random sets of {QUERY_SIZE} of them and then ask about sets "
-            f"of {QUERY_SIZE}; oracles see the objectives' values. The difference is that between the hypervolume of the "
-            "true Pareto front and that of all options queried.",
+            f"Every method starts from the same {INITIAL_OPTIONS} random options of a repetition. Methods that "
+            "see only "
+            f"choices are given the choices in {INITIAL_SETS} random sets of {QUERY_SIZE} of them and then ask "
+            "about sets "
+            f"of {QUERY_SIZE}; oracles see the objectives' values. The difference is between the hypervolume of "
+            "the true Pareto front and that of all options queried.",
             final_table(finished),
             *(duel for duel in duels if duel is not None),
             Picture(
@@ -103,7 +105,7 @@ def duel_table(finished: Sequence[FinishedTrial], measure: str = PER_ITERATION) 
         "Mean ± standard error of paired differences from the same start (repetitions). The paper prints curves only."
     )
     if measure == PER_OPTION:
-        caption += " Of each pair, both are taken where they had evaluated equally many different options."
+        caption += " Both methods of a pair are compared where they had evaluated equally many different options."
     headings = ("problem", *(METHODS[name].label for name in names), "the paper's method")
     table = new_table(title, headings, caption=caption)
     table.columns[-1].justify = "left"

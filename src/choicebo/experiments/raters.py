@@ -46,7 +46,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Learned:
-    """What came of learning from a panel."""
+    """What was learned from a panel."""
 
     person: Callable[[str], Posterior | None]
     """What is known of a person; ``None`` for nothing."""
@@ -91,16 +91,16 @@ def learn(way: str, panel: Panel, model: ChoiceGP, seed: int = 0) -> Learned:
 
 @dataclass(frozen=True)
 class Score:
-    """How well the answers of one person were foretold."""
+    """How well the answers of one person were predicted."""
 
     log_score: float
     """Mean log-probability of what they answered."""
     right: float
-    """Share of questions whose answer was foretold exactly."""
+    """Share of questions whose answer was predicted exactly."""
 
 
 def of_sets(posterior: Posterior | None, X: Array, questions: Sequence[Choice]) -> Score:
-    """The score where any non-empty subset may be kept; who knows nothing takes all for equally probable.
+    """The score where any non-empty subset may be kept; without a posterior all are equally probable.
 
     Probabilities are those of the model, its slips included: Theorem 1, normalised over the subsets.
     """

@@ -1,6 +1,6 @@
 """Real people's single choices of an electricity supplier (Huber and Train 2001): ours beside logit models.
 
-Each person's last three questions are held out. Mixed logit is told by two scores: as xlogit foretells, and from each
+Each person's last three questions are held out. Mixed logit has two scores: as xlogit predicts, and from each
 person's own answers, which is what our models use too.
 """
 

@@ -28,8 +28,8 @@ PICTURED = 0.3
 """The share of personal taste for which the picture shows the newcomer."""
 _STYLES = {way: (plots.PALETTE[at], "os^"[at]) for at, way in enumerate(WAYS)}
 _WAYS_TOLD = (
-    "related learns what people share and where they differ; together takes all answers for those of one person; separate fits "
-    "each person alone."
+    "related learns what people share and where they differ; together treats all answers as one person's; "
+    "separate fits each person alone."
 )
 
 
@@ -38,9 +38,9 @@ def simulated_section(finished: Sequence[FinishedTrial]) -> Section:
     settings = finished[0].trial.settings
     text = (
         f"{settings['people']} simulated people answer {settings['answers']} questions each, sets of 4 of 100 options with two "
-        "inputs and two hidden objectives, f_r = sqrt(1 - a) h_0 + sqrt(a) h_r with Matérn functions h; each answer adds noise "
-        f"of {raters_simulated.NOISE:g} standard deviations anew. {settings['unseen']} further answers of each person are "
-        f"foretold. {_WAYS_TOLD} truth foretells by the functions themselves."
+        "inputs and two hidden objectives, f_r = sqrt(1 - a) h_0 + sqrt(a) h_r with Matérn functions h; each "
+        f"answer adds fresh noise of {raters_simulated.NOISE:g} standard deviations. {settings['unseen']} further "
+        f"answers of each person are predicted. {_WAYS_TOLD} truth predicts from the functions themselves."
     )
     blocks: list[Block] = [text, *(people_table(finished, measure) for measure in MEASURES)]
     blocks += [newcomer_table(finished, measure) for measure in MEASURES]
@@ -51,8 +51,9 @@ def simulated_section(finished: Sequence[FinishedTrial]) -> Section:
 
 
 _CAPTION = (
-    "How far the log score of unseen answers is behind that of the truth. Left: of the same people, against the share of taste "
-    f"that is personal. Right: of a newcomer after their first answers, a = {PICTURED:g}. Bars: standard errors over repetitions."
+    "How far the log score of unseen answers falls behind that of the truth. Left: for the same people, by the "
+    f"share of personal taste. Right: for a newcomer after their first answers, a = {PICTURED:g}. Bars: standard "
+    "errors over repetitions."
 )
 
 
@@ -75,7 +76,7 @@ def newcomer_table(finished: Sequence[FinishedTrial], measure: str) -> Table:
         f"{MEASURES[measure]} of unseen answers of a newcomer",
         headings,
         words=0,
-        caption="After so many answers of their own; who is learned alone is guessed before the first one.",
+        caption="After so many answers of the newcomer; before the first one, separate has nothing to learn from and guesses.",
     )
     for (share, joining), group in grouped(
         found, lambda each: (each.trial.settings["share"], each.trial.settings["joining"])
@@ -91,7 +92,7 @@ def agreement_table(finished: Sequence[FinishedTrial]) -> Table:
         "Share of personal taste",
         headings,
         words=0,
-        caption="Means over repetitions and objectives, and how often the 95 % interval of an objective holds the true share.",
+        caption="Means over repetitions and objectives, and how often the 95 % interval of an objective contains the true share.",
     )
     found = [each for each in finished if "agreement" in each.result and "people" in each.result]
     for share, group in grouped(found, lambda each: each.trial.settings["share"]).items():
@@ -114,11 +115,11 @@ def electricity_section(finished: Sequence[FinishedTrial]) -> Section:
     people = finished[0].trial.settings["people"]
     text = (
         f"{people} people chose one of four electricity suppliers up to twelve times (Huber and Train 2001); the last "
-        f"{raters_electricity.HELD_OUT} answers of each are held out. Ours have one hidden objective and the likelihood "
-        "of single choices (batch_preference), with probabilities normalised over the four winners. The logits are "
-        "xlogit's, with all coefficients normal in the mixed one. xlogit foretells everybody by the distribution of "
-        "tastes in the population; 'personal' weights draws of that distribution by how well they explain a person's own "
-        "answers."
+        f"{raters_electricity.HELD_OUT} answers of each are held out. Our models have one hidden objective and "
+        "the likelihood of single choices (batch_preference), with probabilities normalised over the four "
+        "winners. The logits are xlogit's, with all coefficients normal in the mixed one. xlogit predicts everybody from the "
+        "distribution of tastes in the population; 'personal' weights draws of that distribution by how well "
+        "they explain a person's own answers."
     )
     if not any(method in by_method for method in raters_electricity.LOGITS):
         text += " xlogit is not installed, so its models are missing; pip install 'choicebo[experiments]' brings it."
@@ -130,8 +131,8 @@ def sushi_section(finished: Sequence[FinishedTrial]) -> Section:
     text = (
         f"{finished[0].trial.settings['people']} people of Kamishima's SUSHI data, who scored ten of 100 kinds each. Of "
         "five kinds that a person scored, those with their highest score are kept: "
-        f"{raters_sushi.ANSWERS} such questions of each person to learn from and {raters_sushi.UNSEEN} others to foretell, "
-        f"two hidden objectives. {_WAYS_TOLD}"
+        f"{raters_sushi.ANSWERS} such questions of each person to learn from and {raters_sushi.UNSEEN} others to "
+        f"predict, two hidden objectives. {_WAYS_TOLD}"
     )
     by_method: dict[str, dict[str, Any]] = {}
     for method, group in grouped(finished, lambda each: each.trial.method).items():
@@ -156,7 +157,7 @@ def _real_table(title: str, by_method: Mapping[str, Mapping[str, Any]], ours: st
 
 
 def figure(finished: Sequence[FinishedTrial]) -> Figure:
-    """How well people and a newcomer are foretold."""
+    """How well people and a newcomer are predicted."""
     drawn, (left, right) = plots.new_figure(columns=2, size=(10.0, 4.2))
     _curves(left, [each for each in finished if "people" in each.result], "people", "share")
     left.set_xlabel("share of personal taste, a")
@@ -168,7 +169,7 @@ def figure(finished: Sequence[FinishedTrial]) -> Figure:
 
 
 def _curves(axes: Axes, finished: Sequence[FinishedTrial], who: str, against: str) -> None:
-    """Paired with the truth, for some people are harder to foretell than others."""
+    """Paired with the truth, because some people are harder to predict than others."""
     truth = {
         (each.trial.settings["share"], each.trial.repetition): each.result[who]["log_score"]
         for each in finished

@@ -1,6 +1,6 @@
 """Simulated people who share some of their taste: ``f_r = sqrt(1 - a) h_0 + sqrt(a) h_r``, with a known ``a``.
 
-Eight people answer as many questions each; a ninth one joins them and is foretold after none, some and more answers.
+Eight people answer as many questions each; a ninth one joins them and is predicted after none, some and more answers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 
 EXPERIMENT = "raters-simulated"
 TRUTH = "truth"
-"""Foretells by the functions that the people have: nobody can hope for more."""
+"""Predicts from the true functions of the people: no method can do better."""
 SHARES = (0.0, 0.3, 0.6, 1.0)
 JOINING = (0, 5, 10)
 """Answers of the ninth person."""
@@ -75,7 +75,7 @@ class Crowd:
         return Panel(self.X, {self.newcomer: self.answers[self.newcomer][:answers]}, self.unseen)
 
     def true_score(self, person: str) -> Score:
-        """How well what the person wants foretells what they answer."""
+        """How well what the person wants predicts what they answer."""
         latent, questions = self.latent[list(self.answers).index(person)], self.unseen[person]
         kept = [positions(each) for each in questions]
         log_scores = []

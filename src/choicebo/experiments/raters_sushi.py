@@ -74,7 +74,7 @@ def questions(scores: dict[int, int], count: int, rng: np.random.Generator) -> l
 
 
 def trials(people: int, repetitions: int = 1, seed: int = 0) -> list[Trial]:
-    """Each way to learn, on people and questions that a repetition draws anew."""
+    """Each way to learn, on people and questions drawn for each repetition."""
     settings = {"people": people, "answers": ANSWERS, "latent_dim": LATENT_DIM}
     return [
         Trial(EXPERIMENT, "sushi", way, number, settings)

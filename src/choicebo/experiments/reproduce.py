@@ -29,17 +29,17 @@ QUICK_SETS, FULL_SETS = ("slump", "jura"), ("slump", "jura", "real-estate", "enb
 
 Full = Annotated[bool, typer.Option("--full/--quick", help="The paper's sizes, or a run of some minutes.")]
 Folder = Annotated[
-    Path, typer.Option("--out", file_okay=False, help="Folder for results; a run goes on from those there.")
+    Path, typer.Option("--out", file_okay=False, help="Folder for results; a run continues from those already there.")
 ]
-Jobs = Annotated[int, typer.Option(min=1, help="Processes; more than cores does not help.")]
+Jobs = Annotated[int, typer.Option(min=1, help="Number of processes; more than there are cores does not help.")]
 Cluster = Annotated[
     str | None, typer.Option(metavar="ADDRESS", help="Run on the workers of this dask scheduler, tcp://host:port.")
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of the first repetition.")]
 Data = Annotated[Path | None, typer.Option(envvar="CHOICEBO_DATA", help="Folder that holds the data sets (CSV).")]
-Stored = Annotated[bool, typer.Option("--stored", help="Run nothing; report the results that are there.")]
-Splits = Annotated[int, typer.Option(min=1, help="How often the rows are divided into folds anew.")]
-Scaling = Annotated[Literal["min-max", "rank"], typer.Option(help="How inputs are brought into the unit cube.")]
+Stored = Annotated[bool, typer.Option("--stored", help="Run nothing; report the stored results.")]
+Splits = Annotated[int, typer.Option(min=1, help="How often to divide the rows into folds.")]
+Scaling = Annotated[Literal["min-max", "rank"], typer.Option(help="How to scale inputs to the unit cube.")]
 
 
 class Run:
@@ -90,7 +90,9 @@ class Run:
                 return runner.run(trials, work, file, jobs=self._jobs, cluster=self._cluster, ended=ended)
         except KeyboardInterrupt:
             stored = len(file.of(trials))
-            output.warn(f"{stored} of {len(trials)} trials are stored in {file.path}; the same command goes on.")
+            output.warn(
+                f"{stored} of {len(trials)} trials are stored in {file.path}; run the same command again to continue."
+            )
             raise
 
     def report(self, name: str, title: str | None = None) -> None:
@@ -180,7 +182,9 @@ def stopping(run: Run, *, seed: Seed = 0) -> None:
 
 RatersParts = Annotated[
     str,
-    typer.Option(help="Only these of simulated, electricity and sushi, separated by commas; all where there are data."),
+    typer.Option(
+        help="Only these of simulated, electricity and sushi, separated by commas; by default all that have data."
+    ),
 ]
 
 
@@ -191,7 +195,9 @@ def raters(
     *,
     seed: Seed = 0,
     parts: RatersParts = "",
-    repetitions: Annotated[int | None, typer.Option(min=1, help="Of the simulated people, instead of 2 or 10.")] = None,
+    repetitions: Annotated[
+        int | None, typer.Option(min=1, help="Number of simulated people, instead of 2 or 10.")
+    ] = None,
 ) -> None:
     """Several people: what they share and where they differ, beside pooling, learning apart, and logit models."""
     from dataclasses import replace
@@ -275,7 +281,7 @@ def answers(run: Run, data: Data = None, *, seed: Seed = 0) -> None:
     protocol = answers_trials.FULL if run.full else answers_trials.QUICK
     real = {}
     if data is None:
-        output.warn("No folder of data sets is given (--data), so that the real choices are left out.")
+        output.warn("No folder of data sets is given (--data), so the real choices are left out.")
     else:
         most = {"travelmode": None if run.full else 60, "swissmetro": protocol.swissmetro}
         real = {name: bench_logit.read(data, source, most[name]) for name, source in answers_trials.REAL.items()}
@@ -295,7 +301,7 @@ def bo(
     repetitions: Annotated[int | None, typer.Option(min=1, help="Instead of the protocol's number.")] = None,
     iterations: Annotated[int | None, typer.Option(min=1, help="Instead of the protocol's number.")] = None,
     noise: Annotated[
-        float, typer.Option(min=0.0, help="Of the simulated person, in standard deviations of each objective.")
+        float, typer.Option(min=0.0, help="Noise of the simulated person, in standard deviations of each objective.")
     ] = 0.0,
     lapse: Annotated[
         float, typer.Option(min=0.0, max=1.0, help="How often the simulated person answers blindly.")

@@ -1,4 +1,4 @@
-"""Is the advice to stop calibrated? Simulated studies, in which what the advice foretells is looked up one answer later."""
+"""Is the advice to stop calibrated? Simulated studies compare each prediction with the next answer."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def trials(studies: int, questions: int, seed: int = 0) -> list[Trial]:
 
 
 def run_trial(trial: Trial) -> dict[str, Any]:
-    """One study: what was foretold before each answer, and what came of it."""
+    """One study: what was predicted before each answer, and what happened."""
     return {"steps": simulate(trial.task, trial.settings["questions"], trial.repetition)}
 
 
 def simulate(task: str, questions: int, seed: int) -> list[dict[str, Any]]:
-    """What is foretold before each answer, whether the Pareto set stayed, and the share that is truly lacking."""
+    """What is predicted before each answer, whether the Pareto set stayed, and the share that is truly lacking."""
     objectives = smooth_objectives(seed) if task == "smooth" else problem(task).objectives
     person, rng = Chooser(objectives), np.random.default_rng(seed)
     space = unit_space(2)
@@ -124,7 +124,7 @@ def lacking(objectives: Callable[[Array], Array], options: Array, members: Seque
 
 
 def curve(steps: Sequence[dict[str, Any]]) -> list[tuple[float, float, int]]:
-    """For each bin of foretold stability with any step: its mean, the share of sets that stayed, and the number of steps.
+    """For each bin of predicted stability with any step: its mean, the share of sets that stayed, and the number of steps.
 
     >>> curve([{"stability": 0.95, "stayed": True}, {"stability": 0.97, "stayed": False}])
     [(0.96, 0.5, 2)]
@@ -149,10 +149,10 @@ def brier(foretold: ArrayLike, came: ArrayLike) -> float:
 
 
 def flicker_table(finished: Sequence[FinishedTrial]) -> Table:
-    """How well each amount of flicker foretells what came, and how far the mean forecast is from the share that stayed."""
+    """How well each amount of flicker predicts what happens, and how far the mean prediction is from the share that stayed."""
     steps = [step for done in finished for step in done.result["steps"]]
     stayed = np.array([step["stayed"] for step in steps], dtype=float)
-    headings = ("flicker", "foretold", "stayed", "Brier score")
+    headings = ("flicker", "predicted", "stayed", "Brier score")
     found = new_table("How much does a new fit flicker?", headings, words=0)
     for number, flicker in enumerate(FLICKERS):
         foretold = np.array([step["by_flicker"][number] for step in steps])
@@ -177,10 +177,10 @@ def table(finished: Sequence[FinishedTrial]) -> Table:
     )
     moved, changed = restlessness(studies)
     caption += (
-        f" From one answer to the next, what is foretold moves by {moved:.0%}; the advice changed {changed} times."
+        f" From one answer to the next, the prediction changes by {moved:.0%}; the advice changed {changed} times."
     )
-    headings = ("foretold", "stayed", "answers")
-    found = new_table("Does the Pareto set stay as foretold?", headings, words=0, caption=caption)
+    headings = ("predicted", "stayed", "answers")
+    found = new_table("Does the Pareto set stay as predicted?", headings, words=0, caption=caption)
     for foretold, stayed, count in curve(steps):
         found.add_row(f"{foretold:.0%}", f"{stayed:.0%}", str(count))
     return found
@@ -189,7 +189,7 @@ def table(finished: Sequence[FinishedTrial]) -> Table:
 def section(finished: Sequence[FinishedTrial]) -> Section:
     """The table with what it is about."""
     text = (
-        "Simulated persons with two hidden objectives of two inputs answer the optimiser's questions. Before each answer the "
-        "advice foretells how probably the Pareto set of the options seen so far stays; the next fit shows whether it did."
+        "Simulated people with two hidden objectives of two inputs answer the optimiser's questions. Before each answer the "
+        "advice predicts how likely the Pareto set of the options seen so far is to stay; the next fit shows whether it did."
     )
     return Section("Advice to stop", [text, table(finished), flicker_table(finished)])

@@ -47,7 +47,7 @@ class Strict(BaseModel):
 
 
 def _storable(text: str) -> str:
-    """A text that every database and every file can hold."""
+    """A text that every database and file can store."""
     if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
         raise ValueError("it holds NUL or half of a character: leave that out")
     return text
@@ -140,7 +140,7 @@ def from_record(
     Args:
         document: The record; it may hold other things, too.
         space: What its options must belong to.
-        raters: Those of whom each event has one, and a time; None: neither.
+        raters: The names that events may have; None: events have neither rater nor time.
         has_baseline: Whether an answer may keep nothing.
     """
     record = validated(EventsRecord, {name: document.get(name) for name in ("options", "log")})

@@ -104,6 +104,6 @@ class OptionKeys:
 
 
 def option_key(option: Mapping[str, Any]) -> str:
-    """Tells options apart: 1 and 1.0 differ, the order of the names does not matter."""
+    """Key of an option: 1 and 1.0 differ, the order of the names does not matter."""
     text = json.dumps(option, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""One question: the options shown, in their order, why, and what became of it."""
+"""One question: the options in the order shown, the reason, and the answer."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def answer_made_elsewhere(
         kept: The positions kept.
         best: The position of the best option instead, also together with ``worst``.
         worst: The position of the worst option.
-        ranking: Positions instead, best first; a list in the place of a position is a tie.
+        ranking: Positions instead, best first; a list instead of a position is a tie.
     """
     require_one(kept, best, worst, ranking)
     if kept is not None:

@@ -19,7 +19,7 @@ from choicebo.history.events import ActKind, Event, Measured, option_key
 from choicebo.history.question import OWNER, Question
 
 EVERYBODY = None
-"""In the place of a rater."""
+"""Used instead of a rater's name."""
 
 
 @dataclass
@@ -37,10 +37,10 @@ class QuestionHistory:
 
 @dataclass
 class _Effective:
-    """The shortest history, as far as it is known; more events can be appended to it."""
+    """The shortest history up to a position; more events can be appended to it."""
 
     until: int = 0
-    """The position of the latest event that was looked at."""
+    """The position of the latest event considered."""
     events: list[Event] = field(default_factory=list)
     moved: dict[int, int] = field(default_factory=dict)
     """Positions in it, by position in the history."""
@@ -86,7 +86,7 @@ class State:
     # ---- events
 
     def apply(self, event: Event) -> None:
-        """Take one more event into account."""
+        """Apply one more event."""
         self.events[event.position] = event
         self._last[EVERYBODY] = self._last[event.rater] = event.position
         if event.kind not in ("question", "answer", "skip", "addition"):
@@ -174,7 +174,7 @@ class State:
         return len(self.questions) + 1
 
     def question(self, id: int) -> Question:
-        """A question with what became of it."""
+        """A question with its answer, if it has one."""
         asked = self.questions[id]
         question, top = asked.asked.question, asked.top
         assert question is not None

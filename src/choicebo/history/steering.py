@@ -48,7 +48,7 @@ class Steering:
 
     @property
     def shown(self) -> tuple[Option, ...]:
-        """Options that the question has in any case."""
+        """Options that the question must show."""
         liked = () if self.like is None or self.like in self.include else (self.like,)
         return (*self.include, *liked)
 

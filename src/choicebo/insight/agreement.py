@@ -24,17 +24,17 @@ Array = NDArray[np.float64]
 
 _THRESHOLD = 0.5
 _DRAWS, _FEWEST_DRAWS, _ALL_DRAWS = 200, 50, 6000
-"""Draws of each person, fewer of many people."""
+"""Draws of each person; fewer if there are many people."""
 _MOST_OPTIONS = 300
-"""Of more options the most promising are looked at, and those that say most about the others."""
+"""Of more options, only the most promising and the most informative are compared."""
 _DIVIDES = 0.05
-"""Standard deviation of people's probabilities from which on an option divides them."""
+"""An option divides people if the standard deviation of their probabilities is at least this."""
 _ALL_PAIRS = 3
-"""Of more people than this only the most alike and the least alike are told of."""
+"""Of more people than this, the sentences mention only the most alike and the least alike."""
 _FEW = 3
-"""Of whoever answered less often little is known."""
+"""Little is known about a person with fewer answers."""
 UNNAMED = "unnamed"
-"""Who made the choices without a rater."""
+"""Stands for whoever made the choices without a rater."""
 _FRACTIONS = (
     (0.05, "Almost nothing"),
     (0.15, "About a tenth"),
@@ -66,7 +66,7 @@ class OptionForPeople:
     """An option that was seen, and how probable it is that nothing beats it, for all and for each."""
 
     row: int
-    """Of the options of the posterior."""
+    """Row in the options of the posterior."""
     option: Any
     """As the space has it; without a space its point of the unit cube."""
     consensus: float
@@ -88,7 +88,7 @@ class PeopleInsight:
     answers: tuple[int, ...]
     """How many choices each of them made."""
     at_random: tuple[str, ...]
-    """Who seems to answer at random, and is counted for little."""
+    """Who seems to answer at random; their answers count for little."""
     options: tuple[OptionForPeople, ...]
     """Most probable for what all share first."""
     likeness: Agreement
@@ -96,7 +96,7 @@ class PeopleInsight:
     share: tuple[float, float, float]
     """The share of personal taste in what decides, and the ends of its 95 % interval."""
     sentences: tuple[str, ...]
-    """What there is to say, in words."""
+    """The findings, in plain sentences."""
     posterior: Posterior
     space: Searchable | None = None
 
@@ -122,7 +122,7 @@ class PeopleInsight:
         """
         if name not in self.names:
             known = ", ".join(map(repr, self.names[:20]))
-            raise InvalidInputError(f"there is no answer by {as_given(name)}; those who answered are {known}")
+            raise InvalidInputError(f"There is no answer by {as_given(name)}; those who answered are {known}.")
         place = self.names.index(name)
         return _probable(self.options, [each.by_person[place] for each in self.options])
 
@@ -236,7 +236,8 @@ def agreement(
     alike = posterior.agreement  # says what is needed, if the model does not tell people apart
     if space is not None and len(space.columns) != posterior.options.shape[1]:
         raise InvalidInputError(
-            f"the space has {len(space.columns)} columns, the model learned from {posterior.options.shape[1]}"
+            f"The space has {len(space.columns)} columns, but the model learned from "
+            f"{posterior.options.shape[1]}; give the space of its options."
         )
     names = tuple(UNNAMED if name is None else name for name in alike.names)
     count = max(_FEWEST_DRAWS, min(_DRAWS, _ALL_DRAWS // len(names)))
@@ -262,7 +263,7 @@ def agreement(
     told = [*found.sentences, *_told_of_options(found)]
     if curves is not None:
         told += _told_tastes(names, alike.matrix, counted_in, curves)
-    told += [f"{name} seems to answer at random and is counted for little." for name in found.at_random[:5]]
+    told += [f"{name} seems to answer at random and counts for little." for name in found.at_random[:5]]
     if len(found.at_random) > 5:
         told.append(f"So do {len(found.at_random) - 5} more.")
     told += _told_few(names, answers)
@@ -324,7 +325,7 @@ def _share(posterior: Posterior, alike: Agreement) -> tuple[float, float, float]
 
 def _told_share(estimate: float, lower: float, upper: float) -> str:
     words = next(words for limit, words in _FRACTIONS if estimate < limit)
-    return f"{words} of what decides is personal taste (between {100 * lower:.0f} and {100 * upper:.0f} %)."
+    return f"{words} of what decides the answers is personal taste (between {100 * lower:.0f} and {100 * upper:.0f} %)."
 
 
 def _told_of_options(found: PeopleInsight) -> list[str]:
@@ -367,4 +368,6 @@ def _told_few(names: Sequence[str], answers: Sequence[int]) -> list[str]:
     if not few:
         return []
     who = listed(few) if len(few) <= 5 else f"{len(few):,} people"
-    return [f"Of {who} there are fewer than {_FEW} answers, so most of what is believed of them comes from the others."]
+    return [
+        f"{who} gave fewer than {_FEW} answers, so most of what the model believes about them comes from the others."
+    ]

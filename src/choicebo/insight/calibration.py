@@ -73,12 +73,13 @@ def calibration(posterior: Posterior, held_out: ChoiceData | None = None, bins: 
     """
     require_posterior(posterior)
     if held_out is not None and not isinstance(held_out, ChoiceData):
-        raise InvalidInputError(f"held_out is {as_given(held_out)}; give a ChoiceData")
+        raise InvalidInputError(f"held_out is {as_given(held_out)}; give a ChoiceData.")
     if not are_whole(bins) or not 2 <= bins <= 1000:
-        raise InvalidInputError(f"bins must be at least 2 and at most 1,000, got {as_given(bins)}")
+        raise InvalidInputError(f"bins must be at least 2 and at most 1,000, got {as_given(bins)}.")
     if held_out is not None and held_out.dim != posterior.options.shape[1]:
         raise InvalidInputError(
-            f"held_out has {held_out.dim} inputs, the model learned from {posterior.options.shape[1]}"
+            f"held_out has {held_out.dim} inputs, but the model learned from {posterior.options.shape[1]}; give "
+            "choices among the same options."
         )
     return reliability(expectations(posterior) if held_out is None else expectations_of(posterior, held_out), bins)
 
@@ -86,7 +87,10 @@ def calibration(posterior: Posterior, held_out: ChoiceData | None = None, bins: 
 def reliability(found: list[Expectation], bins: int = 8) -> Calibration:
     """The reliability curve and scores of some expectations."""
     if not found:
-        raise InvalidInputError("there is no answer to compare with; sets of at most 10 options are looked at")
+        raise InvalidInputError(
+            "No answer in held_out can be used: calibration needs sets of at most 10 options. Give answers about "
+            "smaller sets."
+        )
     probability = np.concatenate([each.inclusion for each in found])
     kept = np.concatenate([each.kept for each in found])
     place = np.minimum((probability * bins).astype(int), bins - 1)

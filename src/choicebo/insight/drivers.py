@@ -26,15 +26,15 @@ Array = NDArray[np.float64]
 
 _GRID = 9
 _TURNS = 12
-"""Of a parameter that goes round."""
+"""Values at which a circular parameter is evaluated."""
 _STEPS = 64
-"""To so many parts of its range exactly the reach of a continuous parameter is found."""
+"""The reachable part of a continuous parameter is rounded to this many parts of its range."""
 _MOST_CATEGORIES = 16
-"""Of a parameter with more categories the most frequent are looked at."""
+"""Of a parameter with more categories, only the most frequent are evaluated."""
 _MATTERS = 0.05
 """Parameters that explain less of an objective are not mentioned."""
 _SURE = 0.9
-"""Share of the draws that must agree on a direction before it is told."""
+"""Share of the draws that must agree on a direction before it is reported."""
 _CLEAR = 0.75
 """Share of the draws that must put the best value above each other category, or above the ends of the range."""
 _MONOTONE = 0.92
@@ -60,7 +60,7 @@ class Driver:
     values: tuple[Any, ...]
     """Values of the parameter at which the effect is given."""
     effect: Array
-    """(values,): mean of the objective with the parameter at each value, the others as they come (partial dependence)."""
+    """(values,): mean of the objective with the parameter at each value, averaged over the others (partial dependence)."""
     effect_lower: Array
     effect_upper: Array
     unit: str = ""
@@ -159,14 +159,18 @@ def drivers(
         require_posterior(like, "like")
     as_generator(seed)
     if space is not None and not isinstance(space, Searchable):
-        raise InvalidInputError(f"space is {as_given(space)}; give a Space or a Catalogue")
+        raise InvalidInputError(f"space is {as_given(space)}; give a Space or a Catalogue.")
     columns = space.columns if space is not None else plain_columns(posterior.options.shape[1])
     if len(columns) != posterior.options.shape[1]:
         raise InvalidInputError(
-            f"the space has {len(columns)} columns, the model learned from {posterior.options.shape[1]}"
+            f"The space has {len(columns)} columns, but the model learned from {posterior.options.shape[1]}; give "
+            "the space of its options."
         )
     if like is not None and like.options.shape[1] != len(columns):
-        raise InvalidInputError(f"like learned from {like.options.shape[1]} inputs, this model from {len(columns)}")
+        raise InvalidInputError(
+            f"like learned from {like.options.shape[1]} inputs, but this model from {len(columns)}; give a "
+            "posterior about the same space."
+        )
     survey, *halves = samples(space, len(columns), seed)
     numbered = Numbering.of(posterior, halves, like, draws, seed)
     changes = context_changes(numbered, space, np.concatenate(halves))
@@ -208,7 +212,7 @@ def plain_columns(dim: int) -> tuple[Column, ...]:
 
 
 class Scale(NamedTuple):
-    """Where the effect of a parameter is looked at, and how often each of its values occurs."""
+    """The values at which the effect of a parameter is evaluated, and how often each occurs."""
 
     settings: Array
     """(values, width): cube values of the parameter's columns."""

@@ -19,7 +19,7 @@ from choicebo.space.points import rows_in
 Array = NDArray[np.float64]
 
 _WORK, _FEWEST_DRAWS = 500_000, 64
-"""Draws times choices that are looked at, at the most: many answers are judged by fewer draws, but at least by so many."""
+"""At most so many draws times choices are evaluated; many answers are judged by fewer draws, but at least by so many."""
 LARGEST_TABLE = 10
 """Sets with more options have too many subsets to look at each."""
 
@@ -37,12 +37,12 @@ class Expectation:
 
     @property
     def probability(self) -> float:
-        """Of the answer that was given."""
+        """Probability of the answer that was given."""
         return float(self.probabilities[self.answered])
 
     @property
     def likeliest(self) -> tuple[int, ...]:
-        """Positions kept in the answer that was most to be expected."""
+        """Positions kept in the most probable answer."""
         return subset_of_code(int(self.probabilities.argmax()) + 1, self.size)
 
     @property
@@ -63,15 +63,15 @@ class Expectation:
 
 
 def require_posterior(given: object, what: str = "posterior") -> None:
-    """Refuse what is no posterior, saying where one comes from."""
+    """Refuse anything but a posterior, and say where to get one."""
     if not hasattr(given, "sample") or not hasattr(given, "options"):
         raise InvalidInputError(
-            f"{what} is {as_given(given)}; give what ChoiceGP.fit or optimizer.posterior() returned"
+            f"{what} is {as_given(given)}; give what ChoiceGP.fit or optimizer.posterior() returned."
         )
 
 
 def expectations(posterior: Posterior) -> list[Expectation]:
-    """For each past choice of at most 10 options, what the other choices let expect (importance weights, smoothed)."""
+    """For each past choice of at most 10 options, what the other choices predict (importance weights, smoothed)."""
     if posterior.people is not None:
         found = [
             dataclasses.replace(each, choice=numbers[each.choice])
@@ -99,7 +99,7 @@ def expectations(posterior: Posterior) -> list[Expectation]:
 
 
 def expectations_of(posterior: Posterior, unseen: ChoiceData, seed: int = 0) -> list[Expectation]:
-    """For each choice of at most 10 options that the model has not learned from, what it lets expect."""
+    """For each choice of at most 10 options that the model has not learned from, what the model predicts."""
     found = []
     for number, choice in enumerate(unseen.choices):
         if len(choice.shown) <= LARGEST_TABLE:

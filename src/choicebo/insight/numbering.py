@@ -20,7 +20,7 @@ _BACKGROUND = 32
 _SURVEY = 512
 """Points that tell how often each value of a parameter occurs in the space."""
 _LEAST_LIKENESS = 0.6
-"""Correlation from which on an objective counts as the one that was named."""
+"""An objective counts as the one that was named if their correlation is at least this."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ class Numbering:
 
 
 def _hidden(posterior: Posterior, X: Array, draws: int, seed: int) -> Array:
-    """Joint draws of what is not known."""
+    """Joint draws of the hidden objectives."""
     return posterior.sample(X, draws=draws, seed=seed)[..., : posterior.latent_dim]
 
 

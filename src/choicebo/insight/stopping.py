@@ -36,12 +36,12 @@ STABLE = 0.9
 LITTLE_LEFT = 0.05
 """... and if at most this share of the reachable hypervolume is still missing."""
 LOOKS = 3
-"""The advice is the mean of so many looks, after the last answer and after those before it."""
+"""The advice averages so many checks: after the last answer and after those before it."""
 _QUESTION_SIZE = 5
 _MAX_CANDIDATES = 256
 FLICKER = 0.02
-"""How much a new fit moves an option's probability for no other reason than learning anew. ``choicebo reproduce stopping``
-compares several values with what happens in simulated studies: with this one, sets stay about as often as foretold."""
+"""How much an option's probability changes merely because the model is fitted again. ``choicebo reproduce stopping``
+compares several values with what happens in simulated studies: with this one, sets stay about as often as predicted."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,15 +50,15 @@ class StopAdvice:
 
     stop: bool
     stability: float
-    """Probability that one more answer leaves the Pareto set of the options seen so far as it is; the mean of the last looks."""
+    """Probability that one more answer leaves the Pareto set of the options seen so far as it is; the mean of the last checks."""
     remaining: float
-    """Expected share of the reachable latent hypervolume that the Pareto set lacks; the mean of the last looks."""
+    """Expected share of the reachable latent hypervolume that the Pareto set lacks; the mean of the last checks."""
     pareto_set: tuple[int, ...]
     """Rows of ``posterior.answered`` that now look Pareto-optimal."""
     answers: int
     sentence: str
     looks: int = 1
-    """How many looks it rests on."""
+    """How many checks it averages."""
 
 
 def stop_advice(
@@ -100,7 +100,7 @@ def stop_advice(
     """
     require_posterior(posterior)
     if not is_number(threshold):
-        raise InvalidInputError(f"threshold is {as_given(threshold)}; give a probability from 0 to 1")
+        raise InvalidInputError(f"threshold is {as_given(threshold)}; give a probability from 0 to 1.")
     seen = foresee(posterior, candidates, question=question, threshold=threshold, draws=draws, seed=seed)
     looks = [(stay_probability(seen.shown, seen.optimal, seen.members, threshold), seen.remaining)]
     for earlier in before:
@@ -128,7 +128,7 @@ def enough(answers: int, stability: float, remaining: float) -> bool:
 
 
 class Foresight(NamedTuple):
-    """What the advice rests on."""
+    """What the advice is based on."""
 
     shown: Array
     """(draws, k, n_e): the next question's latent values."""
@@ -220,7 +220,7 @@ def _candidates(posterior: Posterior, candidates: ArrayLike) -> Array:
     points = numeric(candidates, "candidates", "(n, d)")
     dim = posterior.options.shape[1]
     if points.ndim != 2 or points.shape[1] != dim or len(points) == 0:
-        raise InvalidInputError(f"candidates must have shape (n, {dim}) with n >= 1, got {points.shape}")
+        raise InvalidInputError(f"candidates must have shape (n, {dim}) with n >= 1, got {points.shape}.")
     return points[:_MAX_CANDIDATES]
 
 

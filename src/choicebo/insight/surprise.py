@@ -1,9 +1,9 @@
 """Answers that are unlike a person's others, the option that makes them so, and the answer that they clash with.
 
-An answer is judged by the others alone. Importance weights of the draws tell roughly what those let expect; the few answers
+An answer is judged by the others alone. Importance weights of the draws approximate what those predict; the few answers
 that look suspicious are judged exactly, by a fit without them, because an answer that the model has learned from has made
-room for itself. How unlikely an answer may be depends on the person: who always does what was to be expected is sooner
-suspected of a slip than somebody who often surprises.
+room for itself. How unlikely an answer may be depends on the person: somebody who always answers as expected is suspected
+of a slip sooner than somebody who often surprises.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from choicebo.space.values import as_count
 Array = NDArray[np.float64]
 
 MIN_ANSWERS = 6
-"""With fewer answers none can be told from the others."""
+"""With fewer answers, none can be called unlike the others."""
 NOTEWORTHY = 7.5
-"""An answer is mentioned if it is so many times as surprising as the person's others. ``benchmarks/clashes.py`` counts the slips
+"""An answer is reported if it is this many times as surprising as the person's others. ``benchmarks/clashes.py`` counts the slips
 that are found and the false alarms."""
 USUAL_ANSWERS = 10
-"""So many answers of a person who is just as predictable as the model thinks are added to those given: with few answers,
-nobody is held to be more consistent than that."""
+"""Imaginary answers, exactly as predictable as the model thinks, that are added to those given: with few answers, no person
+is taken to be more consistent than that."""
 REFITS = 3
-"""So many answers are judged by a fit without them, at the most, ..."""
+"""At most so many answers are judged by a fit without them, ..."""
 SUSPICIOUS = 0.5
 """... those for which the weights give a rarity of no more than this."""
 
@@ -112,7 +112,7 @@ def surprises(
     refits = as_count(refits, "refits")
     data = posterior.data
     if labels is not None and len(labels) != data.n_options:
-        raise InvalidInputError(f"labels must name the {data.n_options} options of the data, got {len(labels)} names")
+        raise InvalidInputError(f"labels must name the {data.n_options} options of the data, got {len(labels)} names.")
     if data.n_choices < MIN_ANSWERS:
         return []
     judged = {each.choice: (each, _Clash(None, ())) for each in expectations(posterior)}
@@ -202,7 +202,7 @@ def _surprise(
     option, rarity = shown[position], _rarity(expectation)
     surprise = float(-np.log(rarity) / usual)
     name = labels[option] if labels is not None else f"option {position + 1} of {len(shown)}"
-    like = "agrees with your others" if rarity > 0.5 else "is not the likeliest, but within what your others let expect"
+    like = "agrees with your others" if rarity > 0.5 else "is not the likeliest, but within what your others suggest"
     number, against = answers[expectation.choice], None if clash.against is None else answers[clash.against]
     sentence = f"Answer {number + 1} {like}."
     if surprise >= NOTEWORTHY:
@@ -226,6 +226,6 @@ def _sentence(choice: int, name: str, kept: bool, inclusion: float, against: int
     chance = 1.0 - inclusion if kept else inclusion
     clash = "" if against is None else f" It clashes most with answer {against + 1}."
     return (
-        f"Answer {choice + 1} is unlike your others: you {deed} {name}, and going by them you would {other} "
+        f"Answer {choice + 1} is unlike your others: you {deed} {name}, and judging by them you would {other} "
         f"({percent(chance)} likely).{clash} If you meant it, all is well; if it was a slip, change it or take it back."
     )

@@ -139,7 +139,9 @@ def _coordinates(
         option_names: list[Any] = list(range(options))
         input_names = [f"x{column}" for column in range(inputs)]
     elif space.dim != inputs:
-        raise InvalidInputError(f"the options have {inputs} inputs, but the space has {space.dim}: give theirs")
+        raise InvalidInputError(
+            f"The options have {inputs} inputs, but the space has {space.dim}; give the space of these options."
+        )
     else:
         option_names = _option_names(space, posterior.options)
         input_names = [column.name for column in space.columns]
@@ -147,7 +149,7 @@ def _coordinates(
     names = [f"objective {d + 1}" for d in range(count)] if objective_names is None else list(objective_names)
     if len(names) != count or len(set(names)) != count or not all(isinstance(name, str) for name in names):
         raise InvalidInputError(
-            f"objective_names must be {count} different names, one for each objective, got {as_given(objective_names)}"
+            f"objective_names must be {count} different names, one for each objective, got {as_given(objective_names)}."
         )
     return {
         "option": option_names,

@@ -52,11 +52,11 @@ class ChoiceModel(EnsembleModel):  # type: ignore[misc]
     def __init__(self, posterior: Posterior, *, draws: int = 128, features: int = 1024, seed: int = 0) -> None:
         if not isinstance(posterior, Posterior):
             raise InvalidInputError(
-                f"posterior is {as_given(posterior)}; give what ChoiceGP.fit() or optimizer.posterior() returned"
+                f"posterior is {as_given(posterior)}; give what ChoiceGP.fit() or optimizer.posterior() returned."
             )
         for name, given in (("draws", draws), ("features", features)):
             if not are_whole(given) or given < 1:
-                raise InvalidInputError(f"{name} must be a whole number of at least 1, got {as_given(given)}")
+                raise InvalidInputError(f"{name} must be a whole number of at least 1, got {as_given(given)}.")
         super().__init__()
         if posterior.latent_dim == 0:
             raise InvalidInputError(
@@ -135,7 +135,7 @@ def chooser_of(
         model: A fitted model with one output for each objective; more is better.
         bounds: (2, d), the ranges of the model's inputs, where these are not the unit cube.
         seed: Of a function drawn from the model's posterior, which is then what the person wants. None: the posterior mean.
-        noise: Standard deviation of what every answer adds anew to every objective, in the model's units.
+        noise: Standard deviation of the noise that every answer adds to every objective, in the model's units.
         lapse: Probability that an answer is any non-empty subset.
 
     Returns:
@@ -149,7 +149,7 @@ def chooser_of(
         ends = numeric(bounds, "bounds", "(2, d)")
         if ends.ndim != 2 or len(ends) != 2 or not np.isfinite(ends).all() or not (ends[0] < ends[1]).all():
             raise InvalidInputError(
-                f"bounds must have shape (2, d), lower ends before upper ones, got {as_given(bounds)}"
+                f"bounds must have shape (2, d), lower ends before upper ones, got {as_given(bounds)}."
             )
         low, width = ends[0], ends[1] - ends[0]
     wanted = model

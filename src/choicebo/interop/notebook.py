@@ -123,7 +123,7 @@ class ChoiceWidget(anywidget.AnyWidget):  # type: ignore[misc]
         return self._question
 
     def _received(self, _: object, content: Any, __: object) -> None:
-        """Something that the person did in the cell. It comes from a browser, so that nothing of it is taken for granted."""
+        """Something that the person did in the cell. It comes from a browser and is not trusted."""
         act = content.get("act") if isinstance(content, dict) else None
         if act not in _ACTS:
             return
@@ -153,7 +153,7 @@ class ChoiceWidget(anywidget.AnyWidget):  # type: ignore[misc]
                 if answer is None:
                     return self._show(question, notice=ANSWERING[self._loop.way].empty)
                 if act == "none" and self._loop.baseline is None:
-                    raise InvalidInputError("There is nothing to compare with: mark at least one, or skip.")
+                    raise InvalidInputError("Nothing is marked: mark at least one option, or skip.")
                 self._loop.tell(question, answer, _seconds(content.get("seconds")))
         except AlreadyAnsweredError:
             return self._next(_ANSWERED)
@@ -202,7 +202,9 @@ class OptimizerLoop:
         context: Mapping[str, Any] | None = None,
     ) -> None:
         if not isinstance(optimizer.space, (Space, Catalogue)):
-            raise InvalidInputError("The widget shows options of a Space or a Catalogue.")
+            raise InvalidInputError(
+                "The widget can only show options of a Space or a Catalogue; make the optimiser with one of them."
+            )
         self.way = optimizer.settings.answer
         self.space, self.text = optimizer.space, text or QUESTIONS[self.way]
         self._optimizer, self._patience, self._context = optimizer, patience, context
@@ -304,7 +306,7 @@ class StudyLoop:
 
 def _positions(given: Any) -> list[int]:
     if not isinstance(given, list) or not all(type(each) is int for each in given):
-        raise InvalidInputError("The cell sent something that is no list of positions.")
+        raise InvalidInputError("The cell sent something other than a list of positions; run the cell again.")
     return given
 
 

@@ -103,7 +103,7 @@ class ChoiceEstimator(BaseEstimator):  # type: ignore[misc]
             DataError: The sets are not in the unit cube, or there is not one answer for each of them.
         """
         if choices is None:
-            raise DataError("choices is None: the estimator requires y to be passed, one answer for each set")
+            raise DataError("choices is None: the estimator requires y to be passed, one answer for each set.")
         sets = _sets(X)
         data = ChoiceData.from_sets(sets, _positions(choices))
         model = ChoiceGP(
@@ -137,7 +137,7 @@ class ChoiceEstimator(BaseEstimator):  # type: ignore[misc]
         predicted = [tuple(np.flatnonzero(row)) for row in self.predict(X)]
         if len(expected) != len(predicted):
             raise DataError(
-                f"{len(predicted)} sets but {len(expected)} answers were given; give one answer for each set"
+                f"{len(predicted)} sets but {len(expected)} answers were given; give one answer for each set."
             )
         return float(np.mean([tuple(sorted(kept)) == found for kept, found in zip(expected, predicted, strict=True)]))
 
@@ -145,13 +145,13 @@ class ChoiceEstimator(BaseEstimator):  # type: ignore[misc]
 def _sets(X: Any) -> list[Array]:
     """One array (k, d) per set."""
     if isinstance(X, (str, bytes)) or not hasattr(X, "__len__"):
-        raise DataError(f"X must be an array (n, k, d) or a list of sets (k, d), got {type(X).__name__}")
+        raise DataError(f"X must be an array (n, k, d) or a list of sets (k, d), got {type(X).__name__}.")
     sets = [_numbers(options, number) for number, options in enumerate(X)]
     wrong = next((options.shape for options in sets if options.ndim != 2), None)
     if wrong is not None:
         raise DataError(
-            f"each sample must be a set of options of shape (k, d), but one has shape {wrong}: "
-            "give X as an array (n, k, d). Reshape your data if it has one row per option"
+            f"Each sample must be a set of options of shape (k, d), but one has shape {wrong}: "
+            "give X as an array (n, k, d). Reshape your data if it has one row per option."
         )
     return sets
 
@@ -160,13 +160,13 @@ def _numbers(options: ArrayLike, number: int) -> Array:
     try:
         return np.asarray(options, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise DataError(f"set {number} must be a numeric array of shape (k, d): {error}") from None
+        raise DataError(f"Set {number} must be a numeric array of shape (k, d): {error}") from None
 
 
 def _positions(choices: Any) -> list[list[int]]:
     """The positions kept of each set."""
     if isinstance(choices, (str, bytes)) or not hasattr(choices, "__len__"):
-        raise DataError(f"choices must have an answer for each set, got {type(choices).__name__}")
+        raise DataError(f"choices must have an answer for each set, got {type(choices).__name__}.")
     return [_kept(answer, number) for number, answer in enumerate(choices)]
 
 
@@ -174,7 +174,7 @@ def _kept(answer: Sequence[Any], number: int) -> list[int]:
     found = np.asarray(answer)
     if found.ndim != 1 or found.dtype.kind not in "biu":
         raise DataError(
-            f"answer {number} must be booleans, one for each option of the set, or the positions kept; got {answer!r}"
+            f"Answer {number} must be booleans, one for each option of the set, or the positions kept; got {answer!r}."
         )
     return [int(at) for at in (np.flatnonzero(found) if found.dtype == np.bool_ else found)]
 

@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 _STEP, _STEPS = 0.5, 14
-"""Of the logarithm of the odds of personal taste, to either side."""
+"""Step of the log-odds of personal taste, to either side."""
 _TRANSITIONS = 6
 """At each step."""
 _PACE, _LONGEST = 1.0, 0.3
 """Of the steps of all other hyperparameters."""
 _SURENESS = 0.4
-"""Theorem 1 takes the comparisons within an answer for independent, and the other hyperparameters are the best ones instead of
+"""Theorem 1 treats the comparisons within an answer as independent, and the other hyperparameters are the best ones instead of
 all that are possible: so the evidence is surer than it should be. Chosen on simulated panels; ``choicebo reproduce raters``
 counts how often the intervals of other panels hold the true share."""
 _DROP = 6.0
-"""Values whose evidence is so many nats below the best count for nothing."""
+"""Values whose evidence is this many nats below the best are ignored."""
 _COVERED = 0.95
 _OPTIONS, _SETS, _DRAWS = 40, 60, 100
 """Sets that people are compared on, the options that they are made of, and the draws."""
@@ -48,7 +48,7 @@ class Agreement:
     """How far several people have the same taste."""
 
     names: tuple[str | None, ...]
-    """Of the people, in the order of their first answers; None: answers of whom nothing is known."""
+    """Names of the people, in the order of their first answers; None: answers without a name."""
     share: Array
     """(n_e,): of each hidden objective, the share that is personal: 0 where all want the same, 1 where they have nothing in
     common."""
@@ -71,8 +71,8 @@ def agreement_of(posterior: Posterior) -> Agreement:
     people = posterior.people
     if people is None:
         raise InvalidInputError(
-            "this model does not tell people apart; it does if choices have raters and ChoiceGP(raters='related') is "
-            "fitted to them"
+            "This model does not tell people apart; it does if choices have raters and ChoiceGP(raters='related') is "
+            "fitted to them."
         )
     share = share_interval(posterior.spec, *posterior.as_fitted())
     return Agreement(people.names, *share, *likeness(posterior), people.lapses)
@@ -83,8 +83,8 @@ def share_interval(
 ) -> tuple[Array, Array, Array]:
     """Each share of personal taste, its median, and the ends of its most probable interval, (n_e,) each.
 
-    The slope of the log-evidence, which is an average over draws, is followed and summed up to both sides, while the other
-    hyperparameters go where they suit the share best (a profile likelihood).
+    The slope of the log-evidence, which is an average over draws, is integrated to both sides, with the other
+    hyperparameters at their best for each share (a profile likelihood).
     """
     flat = whitened.reshape(-1, *whitened.shape[2:])
     first = np.ascontiguousarray(np.moveaxis(flat[evenly(len(flat), LANES)], 0, 2), dtype=np.float32)
@@ -148,7 +148,8 @@ def _most_probable(centre: float, logs: dict[float, float]) -> tuple[float, floa
 
 
 def likeness(posterior: Posterior, seed: int = 0) -> tuple[Array, Array, Array]:
-    """Probability that two people keep the same of a random set, (people, people), and its 95 % interval over the draws."""
+    """Probability that two people keep the same options of a random set, (people, people), and its 95 % interval over the
+    draws."""
     people = posterior.people
     if people is None:
         raise ValueError("there are no people")

@@ -113,7 +113,7 @@ def noticeable_table(latent: Array, threshold: float) -> Array:
 
 def _require_small(size: int) -> None:
     if size > MAX_SET:
-        raise InvalidInputError(f"a set of {size} options has 2^{size} subsets; at most {MAX_SET} options are taken")
+        raise InvalidInputError(f"A set of {size} options has 2^{size} subsets; give at most {MAX_SET} options.")
 
 
 def _table(latent: Array, joint_wins: Callable[[Array], Array]) -> Array:

@@ -34,7 +34,7 @@ def is_compiled() -> bool:
 
 
 def _entries() -> list[Entry]:
-    """Imported late: Numba takes a third of a second, and whoever only calls :func:`start` need not wait for it."""
+    """Imported late: Numba takes a third of a second, which callers of :func:`start` need not wait for."""
     from choicebo.model import jit, native
 
     assert native.LANES  # importing it names the entries
@@ -42,9 +42,9 @@ def _entries() -> list[Entry]:
 
 
 def prepare(report: Callable[[str], None] | None = None) -> None:
-    """Load the compiled code, or compile it once. ``report`` is told if there is something to wait for.
+    """Load the compiled code, or compile it once. ``report`` is called if there is something to wait for.
 
-    What a first fit does without is left to another process, so that nobody waits for it.
+    What the first fit does not need is compiled by another process, so that nobody waits for it.
     """
     global _ready
     if _ready:
@@ -53,7 +53,7 @@ def prepare(report: Callable[[str], None] | None = None) -> None:
         if _ready:
             return
         if not is_compiled():
-            log.info("%s: this takes some ten seconds.", MESSAGE)
+            log.info("%s: this takes about ten seconds.", MESSAGE)
             if report is not None:
                 report(MESSAGE)
             if _process is not None:

@@ -17,7 +17,7 @@ _MARGINS = 8
 
 
 def margin_pairs(options: int, seed: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Some pairs of different options whose dominance margins are looked at."""
+    """Some pairs of different options whose dominance margins are monitored."""
     rng = np.random.default_rng(seed)
     first = rng.integers(0, options, _MARGINS)
     return first, (first + rng.integers(1, max(2, options), _MARGINS)) % options

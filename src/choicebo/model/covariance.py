@@ -81,7 +81,7 @@ class HyperPrior(NamedTuple):
     scale_median: float = 3.0
     scale_spread: float = 0.3
     independence: float = 5.0
-    """How strongly latent functions are taken for uncorrelated; at 1.5 all correlations of two are equally probable."""
+    """How strongly the prior favours uncorrelated latent functions; at 1.5 all correlations of two are equally probable."""
     known_median: float = 2.0
     """Of the scale of a known objective."""
     known_spread: float = 1.5
@@ -163,7 +163,7 @@ class Kernel(NamedTuple):
     slope: Callable[[Array], Array]
     """``k'(r) / r``: all that derivatives by length-scales and by points need; finite where two points coincide."""
     freedom: float
-    """The spectral density is Student's t with so many degrees of freedom; infinite for a normal one."""
+    """Degrees of freedom of the spectral density, a Student's t; infinite for a normal one."""
 
 
 def _matern32(r: Array) -> Array:
@@ -201,7 +201,7 @@ def kernel_named(kernel: str | Kernel) -> Kernel:
         return kernel
     if not isinstance(kernel, str) or kernel not in KERNELS:
         raise InvalidInputError(
-            f"kernel must be one of {', '.join(map(repr, KERNELS))} or a Kernel, got {as_given(kernel)}"
+            f"kernel must be one of {', '.join(map(repr, KERNELS))} or a Kernel, got {as_given(kernel)}."
         )
     return KERNELS[kernel]
 
@@ -307,6 +307,6 @@ def safe_cholesky(K: Any) -> Array:
         except np.linalg.LinAlgError:
             continue
     raise NumericalError(
-        f"a covariance of {len(K)} options is not positive definite even with a jitter of a tenth of its diagonal; "
-        "check the options for values that are not finite, or use a rougher kernel such as 'matern32'"
+        f"A covariance of {len(K)} options is not positive definite even with a jitter of a tenth of its diagonal; "
+        "check the options for values that are not finite, or use a rougher kernel such as 'matern32'."
     )

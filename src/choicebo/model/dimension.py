@@ -33,7 +33,7 @@ Array = NDArray[np.float64]
 FIRST_DIM = 2
 """Assumed while there are too few answers to tell."""
 FIRST_CHECK = 8
-"""Answers before the dimension is first looked at."""
+"""Answers before the dimension is first checked."""
 FEW_ANSWERS = 12
 """Below this many answers no more than two latent dimensions are considered."""
 MIN_CHOICES = 4
@@ -363,20 +363,20 @@ def _reason(chosen: int, current: int, scores: dict[int, Loo], known: str) -> st
         return f"Your answers are explained as well by {count(chosen)} as by {current} ({against(chosen, current)})."
     others = " or ".join(str(n) for n in sorted(scores) if n != current)
     if not others:
-        return f"{count(current).capitalize()} is all that so few answers are checked for."
+        return f"{count(current).capitalize()} is the most that so few answers can show."
     return f"Your answers still speak for {count(current)} rather than {others}."
 
 
 def _check(data: ChoiceData, max_dim: int, model: ChoiceGP) -> None:
     if not isinstance(data, ChoiceData):
-        raise InvalidInputError(f"select_latent_dim takes a ChoiceData, got {type(data).__name__}")
+        raise InvalidInputError(f"select_latent_dim takes a ChoiceData, got {type(data).__name__}.")
     if not isinstance(model, ChoiceGP):
-        raise InvalidInputError(f"model must be a ChoiceGP, got {as_given(model)}")
+        raise InvalidInputError(f"model must be a ChoiceGP, got {as_given(model)}.")
     if isinstance(max_dim, bool) or not isinstance(max_dim, int | np.integer) or max_dim < 1:
-        raise InvalidInputError(f"max_dim must be a whole number of at least 1, got {as_given(max_dim)}")
+        raise InvalidInputError(f"max_dim must be a whole number of at least 1, got {as_given(max_dim)}.")
     problem = _too_little(data)
     if problem:
-        raise InvalidInputError(f"not enough answers yet to tell the number of hidden objectives: {problem}")
+        raise InvalidInputError(f"Not enough answers yet to tell the number of hidden objectives: {problem}.")
 
 
 def _too_little(data: ChoiceData) -> str:
@@ -384,5 +384,5 @@ def _too_little(data: ChoiceData) -> str:
     if data.n_choices < MIN_CHOICES:
         return f"{data.n_choices} given, at least {MIN_CHOICES} are needed"
     if not any(choice.rejected for choice in data.choices):
-        return "every answer keeps all options, and only a rejection tells what matters"
+        return "every answer keeps all options, and only a rejection shows what matters"
     return ""

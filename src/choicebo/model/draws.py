@@ -30,7 +30,7 @@ Seed = int | np.random.Generator
 FEATURES = 512
 """Random Fourier features of one path."""
 _FEW = 40
-"""Options of which all pairs are compared faster than one draw after the other is looked at."""
+"""Up to this many options, comparing all pairs is faster than going through the draws one by one."""
 
 
 _JOINT = 1024
@@ -40,7 +40,7 @@ are independent of those of another."""
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class OwnValues:
-    """Options of which the draws know, beyond what the options tell that they are at, their own parts: Gaussians."""
+    """Gaussians of the own parts of further options, which the draws know in addition to the options they are at."""
 
     X: Array
     """(m, d)"""
@@ -90,7 +90,7 @@ class LatentDraws:
     kernel: str | Kernel
     nugget: float
     own: OwnValues | None = None
-    """What is known of further options, where these are so many that the draws are not at all of them."""
+    """What is known of further options, if there are too many for the draws to be at all of them."""
     known: Known | None = None
     """Objectives whose latent values are the same in every draw, behind the latent functions everywhere below. Measured ones are
     among the latent functions here, behind the hidden ones; in what the draws are asked for, all objectives have their order."""
@@ -387,7 +387,7 @@ def memberships(latent: Array) -> NDArray[np.bool_]:
 
 
 def _memberships_of_two(latent: Array) -> NDArray[np.bool_]:
-    """For two latent dimensions: whoever surpasses, in the second, all that are better in the first is not dominated."""
+    """For two latent dimensions: an option is not dominated if, in the second, it surpasses all that are better in the first."""
     order = np.argsort(-latent[..., 0], axis=1)
     first, second = (np.take_along_axis(latent[..., d], order, axis=1) for d in range(2))
     before = np.maximum.accumulate(second, axis=1)[:, :-1]

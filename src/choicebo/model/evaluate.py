@@ -48,7 +48,7 @@ class People(NamedTuple):
     """Who the latent values belong to, where several people answered: each of them has values of their own."""
 
     names: tuple[str | None, ...]
-    """Of those who answered, in the order of their first answers; None for answers of whom nothing is known."""
+    """Of those who answered, in the order of their first answers; None for answers without a name."""
     of_row: NDArray[np.int64]
     """(m,): for each row of the options, the number of the person whose latent value it is."""
     own: NDArray[np.int64] = np.zeros((0, 0), dtype=np.int64)
@@ -215,7 +215,7 @@ class Likelihood:
         return result
 
     def sample(self, most: int) -> Likelihood:
-        """So many of the choices, spread evenly over all, where there are at least twice as many.
+        """This many of the choices, spread evenly over all, if there are at least twice as many.
 
         With features only their options stay, and the inducing ones; without, all do. So whitened values mean the same.
         """

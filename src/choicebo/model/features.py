@@ -26,7 +26,7 @@ LEFT_OUT = 0.01
 FEWEST, MOST = 32, 192
 """... but at least and at most so many."""
 _CANDIDATES = 10_000
-"""Options among which the inducing ones are looked for."""
+"""At most so many options are candidates for inducing ones."""
 
 
 def representatives(inducing: int | str | None, X: Array, kernel: str | Kernel, lengthscales: Array) -> Rows | None:

@@ -83,7 +83,7 @@ class ChoiceGP:
     def __post_init__(self) -> None:
         if self.known is not None and not callable(self.known):
             raise InvalidInputError(
-                f"known must be a function of points such as space.known, got {as_given(self.known)}"
+                f"known must be a function of points such as space.known, got {as_given(self.known)}."
             )
         least = 1 if self.known is None else 0
         if (
@@ -93,25 +93,25 @@ class ChoiceGP:
         ):
             raise InvalidInputError(
                 f"latent_dim must be a whole number of at least {least} and at most {MAX_OBJECTIVES}, "
-                f"got {as_given(self.latent_dim)}"
+                f"got {as_given(self.latent_dim)}."
             )
         kernel_named(self.kernel)
         engine_named(self.engine)
         if not isinstance(self.prior, HyperPrior):
-            raise InvalidInputError(f"prior must be a HyperPrior, got {as_given(self.prior)}")
+            raise InvalidInputError(f"prior must be a HyperPrior, got {as_given(self.prior)}.")
         if not is_number(self.nugget) or not 0.0 <= self.nugget < 1.0:
-            raise InvalidInputError(f"nugget must be at least 0 and below 1, got {as_given(self.nugget)}")
+            raise InvalidInputError(f"nugget must be at least 0 and below 1, got {as_given(self.nugget)}.")
         if not isinstance(self.correlated, bool):
-            raise InvalidInputError(f"correlated must be True or False, got {as_given(self.correlated)}")
+            raise InvalidInputError(f"correlated must be True or False, got {as_given(self.correlated)}.")
         named = self.inducing is None or self.inducing == "auto"
         if not named and (not are_whole(self.inducing) or int(self.inducing) < 1):  # type: ignore[arg-type]
             raise InvalidInputError(
-                f"inducing must be None, 'auto' or a whole number of at least 1, got {as_given(self.inducing)}"
+                f"inducing must be None, 'auto' or a whole number of at least 1, got {as_given(self.inducing)}."
             )
         if not isinstance(self.raters, str) or self.raters not in TREATMENTS:
             raise InvalidInputError(
                 f"raters must be one of {', '.join(map(repr, TREATMENTS))}, got {as_given(self.raters)}; "
-                "for one model each, fit data.of_rater(name)"
+                "for a separate model of each person, fit data.of_rater(name)."
             )
         least_objectives = self.latent_dim + (self.known is not None)
         check_likelihood_settings((), least_objectives, 1.0, self.likelihood, self.lapse, self.threshold)
@@ -194,11 +194,11 @@ class ChoiceGP:
         """
         rng = as_generator(seed)
         if not isinstance(data, ChoiceData):
-            raise InvalidInputError(f"fit takes a ChoiceData, got {type(data).__name__}")
+            raise InvalidInputError(f"fit takes a ChoiceData, got {type(data).__name__}.")
         if len(data.choices) == 0:
-            raise InvalidInputError("there are no choices to learn from; add at least one Choice to the ChoiceData")
+            raise InvalidInputError("There are no choices to learn from; add at least one Choice to the ChoiceData.")
         if start is not None and not isinstance(start, Hyperparameters):
-            raise InvalidInputError(f"start must be Hyperparameters such as earlier.hyper, got {as_given(start)}")
+            raise InvalidInputError(f"start must be Hyperparameters such as earlier.hyper, got {as_given(start)}.")
         engine, spec, report, began = engine_named(self.engine), self.spec, Reporter(progress), time.perf_counter()
         if start is not None and not self.correlated:
             start = start._replace(coupling=np.zeros_like(start.coupling))
@@ -213,8 +213,8 @@ class ChoiceGP:
         objectives = spec.latent_dim + spec.known_count
         if objectives > MAX_OBJECTIVES:
             raise InvalidInputError(
-                f"there are {spec.latent_dim} hidden and {spec.known_count} known objectives; "
-                f"at most {MAX_OBJECTIVES} are taken together"
+                f"There are {spec.latent_dim} hidden and {spec.known_count} known objectives; "
+                f"together they may be at most {MAX_OBJECTIVES}."
             )
         check_likelihood_settings(data.choices, objectives, 1.0, self.likelihood, self.lapse)
         compiling.prepare(lambda message: report(message, 0.0))
@@ -248,7 +248,7 @@ class ChoiceGP:
             whitened = prior.unconditioned(found.whitened)
         if not np.isfinite(log_likelihood).all():
             raise NumericalError(
-                f"engine {engine.name!r} produced draws that are not finite; try another seed or engine='vi'"
+                f"Engine {engine.name!r} produced draws that are not finite; try another seed or engine='vi'."
             )
         quantities = found.quantities
         if quantities is None:
@@ -297,6 +297,6 @@ class ChoiceGP:
         if len(likelihood.people.names) > MOST_PEOPLE:
             raise InvalidInputError(
                 f"{len(likelihood.people.names):,} people answered; raters='related' takes at most {MOST_PEOPLE:,}: "
-                "fit some of them, or use raters='together'"
+                "fit some of them, or use raters='together'."
             )
         return represented(likelihood, spec.inducing, spec.kernel, lengthscales, spec.latent_dim)

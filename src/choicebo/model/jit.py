@@ -58,7 +58,7 @@ class Entry:
         return loaded is not None
 
     def compile(self) -> None:
-        """Load the code, or compile and store it; where it cannot be stored, every process compiles anew."""
+        """Load the code, or compile and store it; if it cannot be stored, every process compiles it again."""
         with self._lock:
             if self._ready:
                 return

@@ -183,6 +183,6 @@ def _given(function: KnownFunction, points: Array) -> Array:
     if values.ndim != 2 or len(values) != len(points):
         raise InvalidInputError(
             f"known must give an array of shape ({len(points)},) or ({len(points)}, k) for {len(points)} points, "
-            f"got {values.shape}"
+            f"got {values.shape}."
         )
     return values

@@ -28,9 +28,10 @@ Array = NDArray[np.float64]
 
 LIKELIHOODS = ("choice", "pseudo_rational", "batch_preference", "noticeable_difference")
 THRESHOLD = 1.0
-"""Of a noticeable difference, in units of the noise: two options of the same value are told apart about every second time."""
+"""Of a noticeable difference, in units of the noise: a difference between two options of the same value is noticed about
+every second time."""
 MOST_BESTS = 5
-"""Latent dimensions of a pseudo-rational choice, at the most: all ways in which they can share the kept options are looked at."""
+"""Most latent dimensions of a pseudo-rational choice: all ways in which they can share the kept options are enumerated."""
 MAX_KEPT = 12
 """Inclusion-exclusion over the kept options has ``2^kept`` terms; past this, a choice that also rejects is refused."""
 
@@ -271,36 +272,41 @@ def check_likelihood_settings(
 ) -> None:
     """Refuse settings that the likelihood is not defined for, saying which are accepted."""
     if not is_number(noise) or noise <= 0.0:
-        raise InvalidInputError(f"noise must be a positive finite number, got {as_given(noise)}")
+        raise InvalidInputError(f"noise must be a positive finite number, got {as_given(noise)}.")
     if not is_number(lapse) or not 0.0 <= lapse < 1.0:
-        raise InvalidInputError(f"lapse must be at least 0 and below 1, got {as_given(lapse)}")
+        raise InvalidInputError(f"lapse must be at least 0 and below 1, got {as_given(lapse)}.")
     if not isinstance(likelihood, str) or likelihood not in LIKELIHOODS:
         raise InvalidInputError(
-            f"likelihood must be one of {', '.join(map(repr, LIKELIHOODS))}, got {as_given(likelihood)}"
+            f"likelihood must be one of {', '.join(map(repr, LIKELIHOODS))}, got {as_given(likelihood)}."
         )
     if not is_number(threshold) or threshold <= 0.0:
-        raise InvalidInputError(f"threshold must be a positive finite number, got {as_given(threshold)}")
+        raise InvalidInputError(f"threshold must be a positive finite number, got {as_given(threshold)}.")
     if likelihood in ONE_OBJECTIVE and n_e != 1:
-        raise InvalidInputError(f"likelihood={likelihood!r} needs one latent dimension, got {n_e}")
+        raise InvalidInputError(f"likelihood={likelihood!r} needs one latent dimension, got {n_e}.")
     if likelihood == "pseudo_rational" and n_e > MOST_BESTS:
-        raise InvalidInputError(f"likelihood='pseudo_rational' takes at most {MOST_BESTS} latent dimensions, got {n_e}")
+        raise InvalidInputError(
+            f"likelihood='pseudo_rational' takes at most {MOST_BESTS} latent dimensions, got {n_e}."
+        )
     for number, choice in enumerate(choices):
         if likelihood in ONE_OBJECTIVE and len(choice.kept) != 1:
             pair = likelihood == "noticeable_difference"
             if not (pair and len(choice.shown) == 2):
                 raise InvalidInputError(
-                    f"likelihood={likelihood!r} takes one winner per choice{', or both of two options' if pair else ''}, but "
-                    f"choice {number} kept {len(choice.kept)} options; use likelihood='choice' for subsets"
+                    f"likelihood={likelihood!r} takes one winner per "
+                    f"choice{', or both of two options' if pair else ''}, but "
+                    f"choice {number} kept {len(choice.kept)} options; use likelihood='choice' for subsets."
                 )
         if likelihood == "pseudo_rational" and lapse == 0.0 and len(choice.kept) > n_e:
             raise InvalidInputError(
-                f"choice {number} kept {len(choice.kept)} options, but only {n_e} can be best in one of {n_e} dimensions each; "
-                "use more latent dimensions, or a lapse above 0, which makes such answers slips"
+                f"Choice {number} kept {len(choice.kept)} options, but only {n_e} can be best in one of {n_e} "
+                "dimensions each; "
+                "use more latent dimensions, or a lapse above 0, which treats such answers as slips."
             )
         if likelihood == "choice" and choice.rejected and len(choice.kept) > MAX_KEPT:
             raise InvalidInputError(
-                f"choice {number} kept {len(choice.kept)} options and rejected others; the likelihood has 2^kept terms and "
-                f"takes at most {MAX_KEPT} kept options there; show smaller sets"
+                f"Choice {number} kept {len(choice.kept)} options and rejected others; the likelihood has 2^kept "
+                "terms and "
+                f"takes at most {MAX_KEPT} kept options; show smaller sets."
             )
 
 
@@ -396,7 +402,7 @@ def _scaled_latent(
 ) -> Array:
     """Check all arguments, and give the latent values in units of the noise."""
     if not isinstance(data, ChoiceData):
-        raise InvalidInputError(f"data must be a ChoiceData, got {as_given(data)}")
+        raise InvalidInputError(f"data must be a ChoiceData, got {as_given(data)}.")
     try:
         values = np.asarray(latent, dtype=np.float64)
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
@@ -404,9 +410,9 @@ def _scaled_latent(
     if values.ndim != 2 or values.shape[0] != len(data.X) or values.shape[1] < 1:
         raise InvalidInputError(
             f"latent must have one row per option and one column per latent dimension, ({len(data.X)}, n_e) here; "
-            f"got shape {values.shape}"
+            f"got shape {values.shape}."
         )
     if not np.isfinite(values).all():
-        raise InvalidInputError("latent has a value that is NaN or infinite; every entry must be finite")
+        raise InvalidInputError("latent has a value that is NaN or infinite; every entry must be finite.")
     check_likelihood_settings(data.choices, values.shape[1], noise, likelihood, lapse, threshold)
     return np.asarray(values / noise)

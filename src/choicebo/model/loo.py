@@ -3,7 +3,7 @@
 What is scored is the probability of a choice among all non-empty subsets of the set shown: Theorem 1's mass over these is not
 one, and differs with the number of latent dimensions, so that unnormalised scores could not be compared between models.
 
-A refit leaves one choice out of the likelihood and draws anew from the posterior of the latent values, with chains that
+A refit leaves one choice out of the likelihood and draws again from the posterior of the latent values, with chains that
 start where all choices led. The hyperparameters stay: a single choice hardly moves them, and learning them again would cost
 most of a fit.
 
@@ -38,7 +38,7 @@ _REFIT = Hamiltonian(groups=1, num_warmup=8, num_samples=20)
 
 
 def khat_limit(draws: int) -> float:
-    """Above this Pareto shape an importance-sampling estimate from so many draws is not to be trusted (Vehtari et al. 2024).
+    """Above this Pareto shape an importance-sampling estimate from this many draws is not reliable (Vehtari et al. 2024).
 
     Examples:
         >>> round(khat_limit(320), 3), khat_limit(10_000)

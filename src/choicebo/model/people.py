@@ -34,11 +34,11 @@ _FEWEST_PERSONAL = 4
 _COORDINATES = 12_000
 """... or until all whitened values of all people and latent dimensions are so many: each draw holds all of them."""
 _OTHERS = 16
-"""So many other people are thought of when one is asked."""
+"""At most so many other people count when one is asked."""
 
 
 class OptionPrior(NamedTuple):
-    """All options, and how the latent values at them are related beforehand."""
+    """All options, and the prior of the latent values at them."""
 
     X: Array
     """(m, d)"""
@@ -55,7 +55,7 @@ class PeopleDraws(NamedTuple):
     """Draws of what several people share and of what is each one's own."""
 
     names: tuple[str | None, ...]
-    """In the order of their first answers; None: answers of whom nothing is known."""
+    """In the order of their first answers; None: answers without a name."""
     hyper: Hyperparameters
     whitened: Array
     """(chains, draws, n_e, shared + people * personal)"""
@@ -92,7 +92,7 @@ class PeopleDraws(NamedTuple):
         return np.concatenate([self.inducing, np.setdiff1d(own[own >= 0], self.inducing)])
 
     def of(self, number: int, prior: OptionPrior) -> tuple[Hyperparameters, Array]:
-        """The same of one person, at :meth:`rows_of`; number -1 is one of whom nothing is known beyond what all share."""
+        """The same for one person, at :meth:`rows_of`; number -1 is a person without answers."""
         rows, lead = self.rows_of(number), self.whitened.shape[:3]
         shared, people = len(self.inducing), len(self.names)
         # What the answers say nothing of is as probable as before them.
@@ -111,9 +111,9 @@ class PeopleDraws(NamedTuple):
     def asked(self, number: int, prior: OptionPrior) -> tuple[Hyperparameters, Array]:
         """As :meth:`of`, at the inducing options, for a question to that person: some of the draws are of other people.
 
-        An answer also tells about the others, by what they have in common with who gives it. So, with ``a`` the share of
-        personal taste, a question is worth what it is worth to the person, and ``1 - a`` times what it is worth to the others on
-        average: the mean over draws of which so many are theirs.
+        An answer also tells about the others, in proportion to what they have in common with the person who gives it. So,
+        with ``a`` the share of personal taste, the value of a question is its value for the person plus ``1 - a`` times its
+        average value for the others: the mean over draws of which that share is theirs.
         """
         hyper, values = self.of(number, prior)
         values = values[..., : len(self.inducing)]

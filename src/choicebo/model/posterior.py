@@ -42,7 +42,7 @@ Array = NDArray[np.float64]
 
 PREDICTION_RULES = ("pareto", "likelihood", "mean")
 SHORTLIST = 64
-"""Of many options, so many of the best are looked at for a question."""
+"""Number of the best options that a question considers, if there are many."""
 _CHUNK = 1024
 _MAX_DRAWS = 2**20
 _HALVINGS = 16
@@ -141,15 +141,15 @@ class Posterior:
             if rater in (self.rater, *self.data.raters[:1]) and len(self.data.raters) <= 1:
                 return self
             raise InvalidInputError(
-                f"this model does not tell people apart, so it has no posterior of {as_given(rater)}; "
-                "it does if choices have raters and ChoiceGP(raters='related') is fitted to them"
+                f"This model does not tell people apart, so it has no posterior of {as_given(rater)}; "
+                "it does if choices have raters and ChoiceGP(raters='related') is fitted to them."
             )
         number = self.people.number(rater)
         if number < 0 or not isinstance(rater, str):
             known = ", ".join(map(repr, self.raters[:20]))
             raise InvalidInputError(
-                f"there is no answer by {as_given(rater)}; those who answered are {known}. "
-                "newcomer() is the posterior of a person without answers"
+                f"There is no answer by {as_given(rater)}; those who answered are {known}. "
+                "For a person without answers use newcomer()."
             )
         if number not in self._persons:
             self._persons[number] = self._person(number)
@@ -172,8 +172,8 @@ class Posterior:
         """
         if self.people is None:
             raise InvalidInputError(
-                "this model does not tell people apart; it does if choices have raters and "
-                "ChoiceGP(raters='related') is fitted to them"
+                "This model does not tell people apart; it does if choices have raters and "
+                "ChoiceGP(raters='related') is fitted to them."
             )
         if -1 not in self._persons:
             self._persons[-1] = self._person(-1)
@@ -442,7 +442,7 @@ class Posterior:
         )
 
     def _sketch_of_people(self, draws: int) -> Posterior:
-        """The same of several people: fewer draws, and all options, for each of them is another's best."""
+        """The same for several people: fewer draws, but all options, because different people prefer different ones."""
         if self.people is None:
             raise ValueError("there are no people")
         chains, each = self.whitened.shape[:2]
@@ -498,7 +498,7 @@ class Posterior:
             Values, (draws, n, n_e).
 
         Raises:
-            InvalidInputError: The points do not have this shape, or so many draws are not possible.
+            InvalidInputError: The points do not have this shape, or the number of draws is not possible.
 
         Examples:
             >>> posterior.sample([[0.5, 0.5], [0.1, 0.9]], draws=50).shape
@@ -509,7 +509,7 @@ class Posterior:
         points = self._points(X)
         as_generator(seed)
         if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or not 1 <= draws <= _MAX_DRAWS:
-            raise InvalidInputError(f"draws must be at least 1 and at most {_MAX_DRAWS:,}, got {as_given(draws)}")
+            raise InvalidInputError(f"draws must be at least 1 and at most {_MAX_DRAWS:,}, got {as_given(draws)}.")
         total = self.draws.count
         return self.draws.taken(np.resize(evenly(total, min(draws, total)), draws)).at(points, seed)
 
@@ -603,14 +603,14 @@ class Posterior:
             return self.of(rater).predict_choices(X_sets, rule=rule, seed=seed)
         sets = numeric(X_sets, "X_sets", "(sets, k, d)")
         if sets.ndim != 3 or sets.shape[2] != self.options.shape[1]:
-            raise InvalidInputError(f"X_sets must have shape (sets, k, {self.options.shape[1]}), got {sets.shape}")
+            raise InvalidInputError(f"X_sets must have shape (sets, k, {self.options.shape[1]}), got {sets.shape}.")
         if not np.isfinite(sets).all():
-            raise InvalidInputError("X_sets has a value that is not finite")
+            raise InvalidInputError("X_sets has a value that is not finite; give finite numbers.")
         if sets.shape[1] == 0:
-            raise InvalidInputError("the sets have no options; give at least one")
+            raise InvalidInputError("The sets have no options; give each set at least one.")
         if not isinstance(rule, str) or rule not in PREDICTION_RULES:
             raise InvalidInputError(
-                f"rule must be one of {', '.join(map(repr, PREDICTION_RULES))}, got {as_given(rule)}"
+                f"rule must be one of {', '.join(map(repr, PREDICTION_RULES))}, got {as_given(rule)}."
             )
         size = sets.shape[1]
         if rule == "mean":
@@ -664,9 +664,7 @@ class Posterior:
         """
         size = latent.shape[1]
         if size > MAX_SET:
-            raise InvalidInputError(
-                f"a set of {size} options has 2^{size} subsets; at most {MAX_SET} options are taken"
-            )
+            raise InvalidInputError(f"A set of {size} options has 2^{size} subsets; give at most {MAX_SET} options.")
         counts = np.bincount(self._kept_without_noise(latent) @ (1 << np.arange(size)), minlength=2**size)
         tied = np.flatnonzero(counts == counts.max())
         if len(tied) == 1:
@@ -719,7 +717,7 @@ class Posterior:
             True
         """
         if not is_number(threshold):
-            raise InvalidInputError(f"threshold must be a probability, got {as_given(threshold)}")
+            raise InvalidInputError(f"threshold must be a probability from 0 to 1, got {as_given(threshold)}.")
         probability = self.pareto_probability(X, draws=draws, seed=seed, rater=rater)
         return np.flatnonzero(probability >= min(threshold, probability.max()))
 
@@ -733,7 +731,7 @@ class Posterior:
     ) -> Loo:
         """Compute how well each choice is predicted from all others: PSIS-LOO, and exact refits where its k-hat is too large.
 
-        A refit draws anew from the latent values without the choice, at the same hyperparameters. Probabilities are normalised
+        A refit draws the latent values again without the choice, at the same hyperparameters. Probabilities are normalised
         over the subsets of each set. A choice with a weight stands for as many people who answered alike: one of them is left out
         (all of it, where the weight is below 1), and its score counts ``weight`` times. So it makes no difference whether equal
         answers are given one by one or as one with a weight.
@@ -759,7 +757,7 @@ class Posterior:
         as_executor(executor)
         for name, given in (("refit_limit", refit_limit), ("seed", seed)):
             if not are_whole(given) or given < 0:
-                raise InvalidInputError(f"{name} must be a whole number of at least 0, got {as_given(given)}")
+                raise InvalidInputError(f"{name} must be a whole number of at least 0, got {as_given(given)}.")
         weights = np.array([choice.weight for choice in self.data.choices])
         if self.rater is not None:
             return self._loo_of_person()
@@ -824,7 +822,7 @@ class Posterior:
         )
 
     def _loo_of_person(self) -> Loo:
-        """By importance weights alone: what others said stays, so there is no fit without one answer at hand."""
+        """By importance weights alone: a refit without one answer would need the answers of the others."""
         likelihood = self._plain_likelihood()
         latent = self.sample(likelihood.X, draws=self.draws.count)
         order = np.arange(self.draws.count).reshape(self.whitened.shape[1::-1]).T.reshape(-1)
@@ -859,10 +857,12 @@ class Posterior:
         points = numeric(X, "X", "(n, d)")
         dim = self.options.shape[1]
         if points.ndim != 2 or points.shape[1] != dim or len(points) == 0:
-            raise InvalidInputError(f"X must have shape (n, {dim}) with n >= 1, got {points.shape}")
+            raise InvalidInputError(f"X must have shape (n, {dim}) with n >= 1, got {points.shape}.")
         if not np.isfinite(points).all():
             row, column = np.argwhere(~np.isfinite(points))[0]
-            raise InvalidInputError(f"X has a value that is not finite in row {row}, column {column}")
+            raise InvalidInputError(
+                f"X has a value that is not finite in row {row}, column {column}; give finite numbers."
+            )
         return points
 
 
@@ -904,7 +904,7 @@ def numeric(given: ArrayLike, name: str, shape: str) -> Array:
 
 def _require_set(points: Array) -> None:
     if len(points) < 2:
-        raise InvalidInputError("a choice needs at least two options to choose from, got one")
+        raise InvalidInputError("A choice needs at least two options to choose from, got one.")
 
 
 def _chunks(points: Array, size: int) -> Iterator[Array]:

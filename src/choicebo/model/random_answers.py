@@ -16,7 +16,7 @@ from choicebo.model.evaluate import Likelihood
 Array = NDArray[np.float64]
 
 _SUSPICIOUS = 0.25
-"""Whoever is predicted by less than this beyond chance, in nats an answer, ..."""
+"""A person whose answers are predicted less than this better than chance, in nats per answer, ..."""
 _ENOUGH = 6
 """... in so many answers, may be answering at random."""
 AT_RANDOM = 0.9

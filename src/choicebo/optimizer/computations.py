@@ -18,13 +18,13 @@ from choicebo.optimizer.situation import Situation
 T = TypeVar("T")
 
 _REMEMBERED = 8
-"""Models, looks and questions of so many situations are remembered: of several raters, or of the last answers."""
+"""Models, checks and questions of this many situations are cached: of several raters, or of the last answers."""
 
 _MOST_BYTES = 1 << 23
-"""Fewer are, where they would take more memory; the latest always is."""
+"""Fewer are cached if they would take more memory; the latest always is."""
 
 _LOOK_BACK = 12
-"""So many answers back an earlier model is looked for."""
+"""How many answers back an earlier model is searched for."""
 _MOST_DIMS = 4
 
 

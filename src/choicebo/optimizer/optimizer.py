@@ -157,14 +157,14 @@ class ChoiceOptimizer:
     ) -> None:
         given = {name: value for name, value in locals().items() if name in Settings.__dataclass_fields__}
         if settings is not None and not isinstance(settings, Settings):
-            raise InvalidInputError(f"settings is {as_given(settings)}; give Settings, or keyword arguments")
+            raise InvalidInputError(f"settings is {as_given(settings)}; give Settings, or keyword arguments.")
         if settings is None:
             settings = Settings.from_dict({**given, **unknown})  # which says what it does not know
         elif unknown or any(
             type(value) is not type(default := getattr(Settings, name)) or value != default
             for name, value in given.items()
         ):
-            raise InvalidInputError("give either Settings or keyword arguments, not both")
+            raise InvalidInputError("Give either Settings or keyword arguments, not both.")
         self._situation = Situation(space, settings.checked(space), ())
         self._position = 0
         self._state = State()
@@ -304,7 +304,7 @@ class ChoiceOptimizer:
                 these": with a baseline, that it beats all of them; without one, it is a skip.
             best: The position of the best one instead.
             worst: Beside ``best``, the position of the worst one.
-            ranking: Positions instead, best first, all or the first few; a list in the place of a position is a tie.
+            ranking: Positions instead, best first, all or the first few; a list instead of a position is a tie.
 
         Raises:
             InvalidInputError: A position is not there, or nothing is answered.
@@ -316,7 +316,7 @@ class ChoiceOptimizer:
             3
         """
         if kept is None and best is None and ranking is None:
-            raise InvalidInputError("kept is None: give a list of positions, best or ranking, or use skip()")
+            raise InvalidInputError("kept is None: give a list of positions, best or ranking, or use skip().")
         self._answer(question, kept, best=best, worst=worst, ranking=ranking)
 
     def skip(self, question: Question | int) -> None:
@@ -340,7 +340,7 @@ class ChoiceOptimizer:
         if before is not None:
             done, number = "skipped" if before.kind == "skip" else "answered", rules.asked_id(self._state, question)
             raise AlreadyAnsweredError(
-                f"question {number} is {done} already; undo() takes an answer back", number, before.kept
+                f"Question {number} is {done} already; undo() takes an answer back.", number, before.kept
             )
         how: dict[str, Any] = {"empty_is_skip": self.settings.baseline is None, "likelihood": self.settings.likelihood}
         self._state.apply(rules.answer(self._state, question, kept, at=None, **how, **said))
@@ -355,7 +355,7 @@ class ChoiceOptimizer:
             How many were taken back.
 
         Raises:
-            InvalidInputError: There are not so many.
+            InvalidInputError: There are fewer than ``n``.
 
         Examples:
             >>> optimizer.undo()
@@ -364,11 +364,11 @@ class ChoiceOptimizer:
             1
         """
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-            raise InvalidInputError(f"n is {as_given(n)}; give a whole number of at least 1")
+            raise InvalidInputError(f"n is {as_given(n)}; give a whole number of at least 1.")
         there = self._state.n_acts()
         if there < n:
             raise InvalidInputError(
-                f"there are {there} answers, skips and additions; {as_given(n)} cannot be taken back"
+                f"There are {there} answers, skips and additions; {as_given(n)} cannot be taken back: give a smaller n."
             )
         for _ in range(n):
             for event in rules.undo(self._state, OWNER, None):
@@ -614,7 +614,9 @@ class ChoiceOptimizer:
         """
         posterior = self.posterior(progress=progress)
         if posterior is None:
-            raise InvalidInputError("there are no answers yet, so there is nothing to predict from")
+            raise InvalidInputError(
+                "There are no answers yet, so there is nothing to predict from: answer a question first."
+            )
         return predict(posterior, self.space, options)
 
     def best_unseen(

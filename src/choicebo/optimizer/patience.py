@@ -31,7 +31,7 @@ class Patience:
         """
         if not is_number(seconds) or not seconds > 0.0:
             raise InvalidInputError(
-                f"patience is {as_given(seconds)}; give seconds above 0, or None to wait for the model"
+                f"patience is {as_given(seconds)}; give seconds above 0, or None to wait for the model."
             )
         if self._under_way is not None and not self._under_way.done():
             return False

@@ -36,15 +36,15 @@ def from_dict(record: Mapping[str, Any]) -> Situation:
 
     form, version = (record.get("format"), record.get("version")) if isinstance(record, Mapping) else (None, None)
     if not isinstance(form, str) or form != FORMAT:
-        raise DataError(f'this is not a record of an optimiser: its "format" must be {FORMAT!r}')
+        raise DataError(f'This is not a record of an optimiser: its "format" must be {FORMAT!r}.')
     if not isinstance(version, int) or version not in (1, VERSION):
-        raise DataError(f"the record has version {as_given(version)}; this release reads up to version {VERSION}")
+        raise DataError(f"The record has version {as_given(version)}; this release reads up to version {VERSION}.")
     try:
         space = space_from_dict(record["space"])
         settings = Settings.from_dict(record["settings"]).checked(space)
         wishes = steering.checked(space, settings.query_size, record.get("locked"), context=record.get("context"))
     except KeyError as error:
-        raise DataError(f"the record of an optimiser lacks {as_given(error.args[0])}") from None
+        raise DataError(f"The record of an optimiser lacks {as_given(error.args[0])}.") from None
     document = _from_version_1(record) if version == 1 else record
     events = event_json.from_record(document, space, has_baseline=settings.baseline is not None)
     return Situation(space, settings, event_json.checked_state(events).effective(), steering=wishes)
@@ -80,8 +80,8 @@ def _from_version_1(record: Mapping[str, Any]) -> dict[str, Any]:
                     new = (False,) * len(shown)
                     event = Event(at, "addition", kept=tuple(entry["kept"]), added=shown, added_new=new)
                 case other:
-                    raise DataError(f"an entry of the log is of the unknown kind {as_given(other)}")
+                    raise DataError(f"An entry of the log has the unknown kind {as_given(other)}.")
             events.append(event)
         return event_json.to_record(events)
     except (AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
-        raise DataError(f"the record of an optimiser is incomplete or malformed ({as_given(error)})") from None
+        raise DataError(f"The record of an optimiser is incomplete or malformed ({as_given(error)}).") from None

@@ -88,65 +88,70 @@ class Settings:
         from choicebo.model.dimension import FIRST_DIM
 
         if not isinstance(self.answer, str) or self.answer not in ANSWERS:
-            raise InvalidInputError(f"answer is {as_given(self.answer)}; give one of {', '.join(map(repr, ANSWERS))}")
+            raise InvalidInputError(f"answer is {as_given(self.answer)}; give one of {', '.join(map(repr, ANSWERS))}.")
         self._take_defaults_of_answer()
         automatic = isinstance(self.latent_dim, str) and self.latent_dim == "auto"
         if not automatic and (_not_count(self.latent_dim, 0) or self.latent_dim > MAX_OBJECTIVES):  # type: ignore[operator]
             raise InvalidInputError(
-                f'latent_dim is {as_given(self.latent_dim)}; give "auto" or a whole number from 1 to {MAX_OBJECTIVES}'
+                f'latent_dim is {as_given(self.latent_dim)}; give "auto" or a whole number from 1 to {MAX_OBJECTIVES}.'
             )
         self.acquisitions  # noqa: B018  (refuses unknown names)
         for flag in ("correlated", "allow_repeats"):
             if not isinstance(getattr(self, flag), bool):
-                raise InvalidInputError(f"{flag} is {as_given(getattr(self, flag))}; give True or False")
+                raise InvalidInputError(f"{flag} is {as_given(getattr(self, flag))}; give True or False.")
         for name, low in (("query_size", 2), ("new_per_query", 1), ("seed", 0)):
             if _not_count(getattr(self, name), low):
                 raise InvalidInputError(
-                    f"{name} is {as_given(getattr(self, name))}; give a whole number of at least {low}, below 2**63"
+                    f"{name} is {as_given(getattr(self, name))}; give a whole number of at least {low}, below 2**63."
                 )
         if self.query_size > 12:
             raise InvalidInputError(
-                f"query_size is {as_given(self.query_size)}; nobody compares so many at once: give at most 12"
+                f"query_size is {as_given(self.query_size)}; that is too many to compare at once: give at most 12."
             )
         if self.new_per_query > self.query_size:
             raise InvalidInputError(
-                f"new_per_query is {as_given(self.new_per_query)}, more than query_size = {self.query_size}; give at most that"
+                f"new_per_query is {as_given(self.new_per_query)}, more than query_size = {self.query_size}; give "
+                "at most that."
             )
         if self.initial_queries is not None and _not_count(self.initial_queries, 1):
             raise InvalidInputError(
-                f"initial_queries is {as_given(self.initial_queries)}; give a whole number of at least 1, or None"
+                f"initial_queries is {as_given(self.initial_queries)}; give a whole number of at least 1, or None."
             )
         if not isinstance(self.companions, str) or self.companions not in rules:
             raise InvalidInputError(
-                f"companions is {as_given(self.companions)}; give one of {', '.join(map(repr, rules))}"
+                f"companions is {as_given(self.companions)}; give one of {', '.join(map(repr, rules))}."
             )
         least = self.least_difference
         if isinstance(least, bool) or not isinstance(least, (int, float)) or not 0.0 <= least <= 0.5:
             raise InvalidInputError(
-                f"least_difference is {as_given(least)}; give a fraction of a parameter's range from 0 to 0.5"
+                f"least_difference is {as_given(least)}; give a fraction of a parameter's range from 0 to 0.5."
             )
         self._model(FIRST_DIM if automatic else max(int(self.latent_dim), 1), self.engine)
 
     def _take_defaults_of_answer(self) -> None:
-        """Let defaults that do not fit the way of answering be others; what was given and does not fit is refused."""
+        """Adapt the defaults to the way of answering; refuse given values that do not fit it."""
         if self.answer == "pair":
             if self.query_size not in (2, Settings.query_size):
                 raise InvalidInputError(
-                    f"query_size is {as_given(self.query_size)}, but a pair shows 2 options; leave it out, or ask otherwise"
+                    f"query_size is {as_given(self.query_size)}, but a pair shows 2 options; leave "
+                    "query_size out, or give another answer."
                 )
             if self.query_size == Settings.query_size:
                 object.__setattr__(self, "query_size", 2)
                 if self.new_per_query == NEW_PER_QUERY:
                     object.__setattr__(self, "new_per_query", 1)
         if self.answer == "best-worst" and self.query_size == 2:
-            raise InvalidInputError("query_size is 2; the best and the worst are asked of at least 3 options")
+            raise InvalidInputError(
+                "query_size is 2, but answer='best-worst' needs at least 3 options; give at least 3."
+            )
         likelihood = self.likelihood if isinstance(self.likelihood, str) else ""
         if likelihood in ONE_OBJECTIVE and self.latent_dim == "auto":
             object.__setattr__(self, "latent_dim", 1)
         if likelihood == "batch_preference" and self.answer in ("subset", "pair"):
             raise InvalidInputError(
-                f"likelihood is 'batch_preference', which learns from one winner, but answer is {self.answer!r}, which may keep "
-                "several; give answer='best', 'best-worst' or 'ranking'"
+                f"likelihood is 'batch_preference', which learns from one winner, but answer is {self.answer!r}, "
+                "which may keep "
+                "several; give answer='best', 'best-worst' or 'ranking'."
             )
 
     @property
@@ -163,8 +168,9 @@ class Settings:
         alone = len(names) > 1 and any(name in BASELINES for name in names)
         if not names or unknown or alone:
             raise InvalidInputError(
-                f"acquisition is {as_given(given)}; give one of {', '.join(map(repr, accepted))}, or several that use the model, "
-                'joined by "+"'
+                f"acquisition is {as_given(given)}; give one of {', '.join(map(repr, accepted))}, or several that "
+                "use the model, "
+                'joined by "+".'
             )
         return names
 
@@ -178,7 +184,7 @@ class Settings:
         return tuple(ACQUISITIONS[name] for name in self.acquisitions)
 
     def model(self, latent_dim: int, known: KnownObjectives | None = None) -> ChoiceGP:
-        """The model with so many hidden objectives, beside those that are known."""
+        """The model with this many hidden objectives, besides the known ones."""
         from choicebo.model.engines import question_engine
 
         engine = question_engine(self.engine) if isinstance(self.engine, str) else self.engine
@@ -203,19 +209,22 @@ class Settings:
         from choicebo.space import Searchable
 
         if not isinstance(space, Searchable):
-            raise InvalidInputError(f"space is a {type(space).__name__}; give a Space or a Catalogue")
+            raise InvalidInputError(f"space is a {type(space).__name__}; give a Space or a Catalogue.")
         if space.size < 2:
-            raise InvalidInputError("the space holds a single option; a choice needs at least two")
+            raise InvalidInputError(
+                "The space holds a single option, but a choice needs at least two; widen the space."
+            )
         known = known_of(space)
         if self.latent_dim == 0 and known is None:
             raise InvalidInputError(
-                "latent_dim is 0 and no objective of the space is known; give at least 1, or a space with objectives=[...]"
+                "latent_dim is 0 and no objective of the space is known; give at least 1, or a space with "
+                "objectives=[...]."
             )
         hidden = 1 if isinstance(self.latent_dim, str) else self.latent_dim
         if known is not None and len(known) + hidden > MAX_OBJECTIVES:
             raise InvalidInputError(
-                f"the space has {len(known)} known objectives and latent_dim is {self.latent_dim}; "
-                f"at most {MAX_OBJECTIVES} are taken together"
+                f"The space has {len(known)} known objectives and latent_dim is {self.latent_dim}; "
+                f"together they may be at most {MAX_OBJECTIVES}."
             )
         return self if self.baseline is None else dataclasses.replace(self, baseline=self._baseline_in(space))
 
@@ -245,9 +254,7 @@ class Settings:
         """A JSON-compatible record of all settings."""
         for name in ("acquisition", "engine", "kernel"):
             if not isinstance(getattr(self, name), str):
-                raise InvalidInputError(
-                    f"{name} is an object and cannot be stored; give its name where a loop is to be kept"
-                )
+                raise InvalidInputError(f"{name} is an object and cannot be stored; give its name instead, as a text.")
         return {**vars(self), "baseline": None if self.baseline is None else dict(self.baseline)}
 
     @classmethod
@@ -255,11 +262,11 @@ class Settings:
         """The settings that `to_dict` described; what is missing takes its default."""
         names = {field.name for field in dataclasses.fields(cls)}
         if not isinstance(record, Mapping):
-            raise InvalidInputError(f"the settings are {as_given(record)}; give a dict of {', '.join(sorted(names))}")
+            raise InvalidInputError(f"The settings are {as_given(record)}; give a dict of {', '.join(sorted(names))}.")
         unknown = [name for name in record if name not in names]
         if unknown:
             raise InvalidInputError(
-                f"there is no setting {as_given(unknown[0])}; give some of {', '.join(sorted(names))}"
+                f"There is no setting {as_given(unknown[0])}; give some of {', '.join(sorted(names))}."
             )
         return cls(**record)
 

@@ -79,7 +79,7 @@ class Situation:
 
     @cached_property
     def key(self) -> str:
-        """Tells apart all situations in which the next question may differ, given the space and the settings."""
+        """Cache key of the next question, given the space and the settings."""
         content = [
             [event.kind, event.target, event.kept, event.options, event.new, event.question and event.question.found_by]
             for event in self.events
@@ -120,7 +120,7 @@ class Situation:
 
     @cached_property
     def for_one(self) -> str:
-        """Tells apart what is not the same for all who are learned from together; empty where nothing is."""
+        """The part of the key that is not shared by all who are learned from together; empty if all is shared."""
         own = [self.steering.to_dict(), self.beginning, *([self.person] if self.people else [])]
         alike = not (self.steering or self.beginning or self.people)
         return "" if alike else json.dumps(own, sort_keys=True, default=str)
@@ -233,7 +233,7 @@ class Situation:
         return more
 
     def of_person(self, posterior: Posterior) -> Posterior:
-        """The posterior of who is asked; where the model tells nobody apart, that of all."""
+        """The posterior of the person who is asked, or of everybody if the model does not tell people apart."""
         if self.person is None or posterior.people is None:
             return posterior
         return posterior.of(self.person) if self.person in posterior.raters else posterior.newcomer()
@@ -348,7 +348,7 @@ class Situation:
     # ---- the next question
 
     def _for_question(self, posterior: Posterior) -> Posterior:
-        """What the next question goes by: an answer to what a person wished for is about their taste, others tell of all."""
+        """The posterior for the next question: one that was wished for is about the person's taste, others also about all."""
         if self.person is None or self.steering.has_wishes or posterior.people is None:
             return self.of_person(posterior)
         return posterior.asked(self.person)
@@ -411,7 +411,7 @@ class Situation:
         return self._asked(proposal, None)
 
     def _steered(self, posterior: Posterior | None, learned: int | None = None) -> Proposal:
-        """A question as it was wished for: what it has in any case, known options that fit, and new ones for the rest.
+        """A question that follows the person's wishes: their own options, known options that fit, and new ones for the rest.
 
         ``learned`` is how many answers the model has learned from, if not from all of them. A newcomer, too, is shown new options
         beside a single one that others kept.

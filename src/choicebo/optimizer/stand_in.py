@@ -16,8 +16,8 @@ from choicebo.space.spacing import spaced
 Array = NDArray[np.float64]
 
 STRATEGY = "stand-in"
-_MEANWHILE = "The model had not finished with the last answers when this was asked; so without it,"
-"""In the past: the sentence is stored with the question and read whenever somebody looks at it."""
+_MEANWHILE = "The model had not finished with the last answers when this was asked, so these were chosen without it:"
+"""In the past tense, because the sentence is stored with the question and may be read much later."""
 
 
 def stand_in_options(
@@ -32,7 +32,7 @@ def stand_in_options(
     number: int,
     least_difference: float = 0.0,
 ) -> Proposal:
-    """``new_count`` options from where nothing was shown yet, beside some that were kept.
+    """``new_count`` options from parts of the space where nothing was shown yet, next to some that were kept.
 
     It brings as few new options as a question of the model does: more would tire the person. ``aside: (n, d)`` are options
     not to show as known ones.
@@ -47,7 +47,7 @@ def stand_in_options(
     is_new = rows_in(fresh, points) >= 0
     if not is_new.any():
         return Proposal(points, is_new, STRATEGY, f"{_MEANWHILE} some options that were shown before.")
-    beside = ", beside some that were kept" if (rows_in(known, points) >= 0).any() else ""
+    beside = ", next to some that were kept" if (rows_in(known, points) >= 0).any() else ""
     return Proposal(points, is_new, STRATEGY, f"{_MEANWHILE} options from parts not seen yet{beside}.")
 
 

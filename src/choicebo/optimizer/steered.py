@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 _CANDIDATES = 2048
-"""Points of a large space that are looked at: the part is then searched one by one."""
+"""Number of points to evaluate in a large space; this sample is then searched point by point."""
 _NEAR = 0.25
 """Options resemble one another if no number differs by more than this share of its range, and one category at most; ..."""
 _LEAST = 12
@@ -52,7 +52,7 @@ class Part:
         if len(self.points) < 2:
             locked = " and ".join(f"{name} at {value!r}" for name, value in self.steering.locked.items())
             raise InvalidInputError(
-                f"With {locked or 'these wishes'} nothing is left to vary: take a lock off, or lock another value."
+                f"With {locked or 'these wishes'} nothing is left to vary: remove a lock, or lock another value."
             )
 
     @property

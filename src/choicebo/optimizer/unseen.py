@@ -17,7 +17,7 @@ _SPREAD = 256
 """Candidates from all over the space, and as many again that are mixed of one of them and one of the best."""
 _MOST_ROWS = 2048
 _MIXED = 12
-"""Of so many of the best options candidates are mixed."""
+"""Candidates are mixed from this many of the best options."""
 
 
 def unbeaten_probability(posterior: Posterior, points: Array, *, draws: int = _DRAWS, seed: int = 0) -> Array:

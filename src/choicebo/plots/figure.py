@@ -37,9 +37,9 @@ def new_figure(rows: int = 1, columns: int = 1, size: tuple[float, float] = (7.0
 
 
 def require(given: object, kind: Any, what: str, source: str, *, of: type | None = None) -> None:
-    """Refuse what cannot be drawn, saying where what can be drawn comes from; ``of`` is what a list must hold."""
+    """Refuse what cannot be drawn, and say which function returns what can; ``of`` is the type of a list's items."""
     if not isinstance(given, kind) or (of is not None and not all(isinstance(each, of) for each in given)):
-        raise InvalidInputError(f"{what} is {as_given(given)}; give what {source} returned")
+        raise InvalidInputError(f"{what} is {as_given(given)}; give what {source} returned.")
 
 
 def literal(text: str) -> str:
@@ -68,6 +68,7 @@ def in_units(values: Array, x_of_unit: Units) -> Array:
         return np.asarray(low + np.asarray(values) * (high - low), dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         raise InvalidInputError(
-            f"x_of_unit is {as_given(x_of_unit)}; give (low, high) in the input's own units, or a function from an array "
-            "to one of the same shape"
+            f"x_of_unit is {as_given(x_of_unit)}; give (low, high) in the input's own units, or a function from "
+            "an array "
+            "to one of the same shape."
         ) from None

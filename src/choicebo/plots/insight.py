@@ -204,7 +204,7 @@ def effect_curves(objectives: Sequence[Objective], most: int = 4) -> Figure:
 
 
 def reliability(calibration: Calibration) -> Figure:
-    """Draw predicted probabilities against observed shares; honest predictions lie on the diagonal.
+    """Draw predicted probabilities against observed shares; well-calibrated predictions lie on the diagonal.
 
     Args:
         calibration: What `insight.calibration` returned.
@@ -264,7 +264,9 @@ def _by_relevance(objectives: Sequence[Objective]) -> list[str]:
     """The names of the parameters, the most relevant first."""
     require(objectives, list | tuple, "objectives", "insight.drivers", of=Objective)
     if not objectives:
-        raise InvalidInputError("there are no hidden objectives to draw; give what insight.drivers returned")
+        raise InvalidInputError(
+            "There are no hidden objectives to draw; give what insight.drivers() returned for a model that has some."
+        )
     best: dict[str, float] = {}
     for objective in objectives:
         for each in objective.drivers:

@@ -133,7 +133,7 @@ def matching_order(posterior: Posterior, X: Array, values: Array) -> list[int]:
     require_posterior(posterior)
     found, known = posterior.latent(X).mean, numeric(values, "values", "(n, n_o)")
     if known.ndim != 2 or len(known) != len(found) or not np.isfinite(known).all():
-        raise InvalidInputError(f"values must be finite numbers of shape ({len(found)}, n_o), got {known.shape}")
+        raise InvalidInputError(f"values must be finite numbers of shape ({len(found)}, n_o), got {known.shape}.")
     return [int(d) for d in order_like(found, known)]
 
 
@@ -143,18 +143,18 @@ def _check(
     latent_dim, dim = posterior.latent_dim, posterior.options.shape[1]
     if not are_whole(column) or not 0 <= column < dim:
         raise InvalidInputError(
-            f"column must be from 0 to {dim - 1}, the inputs of the options; got {as_given(column)}"
+            f"column must be from 0 to {dim - 1}, the inputs of the options; got {as_given(column)}."
         )
     ends = numeric(x_range, "x_range", "(2,)")
     if ends.shape != (2,) or not np.isfinite(ends).all() or not ends[0] < ends[1]:
         raise InvalidInputError(
-            f"x_range must be (low, high) with low < high in the unit interval, got {as_given(x_range)}"
+            f"x_range must be (low, high) with low < high in the unit interval, got {as_given(x_range)}."
         )
     if not are_whole(*dimensions) or sorted(dimensions) != list(range(latent_dim)):
         raise InvalidInputError(
-            f"order must name each of the {latent_dim} latent dimensions once, got {as_given(dimensions)}"
+            f"order must name each of the {latent_dim} latent dimensions once, got {as_given(dimensions)}."
         )
     if len(names) != latent_dim or not all(isinstance(name, str) for name in names):
         raise InvalidInputError(
-            f"labels must be {latent_dim} names, one for each latent function, got {as_given(names)}"
+            f"labels must be {latent_dim} names, one for each latent function, got {as_given(names)}."
         )

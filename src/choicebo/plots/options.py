@@ -30,7 +30,7 @@ Array = NDArray[np.float64]
 _QUIET = "0.72"
 _MOST_NUMBERED = 12
 _MOST_OTHERS = 120
-"""So many of the options that are not best are drawn as lines; more would be a grey area."""
+"""At most so many of the other options are drawn as lines; more would be a grey area."""
 
 
 def pareto_map(
@@ -75,7 +75,9 @@ def pareto_map(
         falling = {posterior.latent_dim + at for at, objective in enumerate(drawn) if objective.minimise}
         titles += [literal(objective.title) for objective in drawn]
     if not titles:
-        raise InvalidInputError("nothing is hidden here; give the space, whose known objectives can be drawn")
+        raise InvalidInputError(
+            "This posterior has no hidden objectives; give space=..., whose known objectives can be drawn."
+        )
     probability = posterior.pareto_probability(X)
     best = _best(probability, threshold)
     if len(titles) == 1:
@@ -127,10 +129,11 @@ def parallel_options(posterior: Posterior, space: Searchable, threshold: float =
     """
     require_posterior(posterior)
     if not isinstance(space, Searchable):
-        raise InvalidInputError(f"space is {as_given(space)}; give a Space or a Catalogue")
+        raise InvalidInputError(f"space is {as_given(space)}; give a Space or a Catalogue.")
     if space.dim != posterior.data.dim:
         raise InvalidInputError(
-            f"the space has {space.dim} inputs, the posterior {posterior.data.dim}; give its own space"
+            f"The space has {space.dim} inputs, but the posterior has {posterior.data.dim}; give the space of its "
+            "options."
         )
     options = space.decode(posterior.answered)
     units = {each.name: getattr(each, "unit", "") for each in getattr(space, "parameters", ())}
@@ -145,7 +148,7 @@ def parallel_options(posterior: Posterior, space: Searchable, threshold: float =
     named = list(dict.fromkeys([*space.names, *(objective.name for objective in drawn)]))
     names = [name for name in named if len({str(option.get(name)) for option in options}) > 1]
     if not names:
-        raise InvalidInputError("all options are alike; there is nothing to draw")
+        raise InvalidInputError("All options are alike; there is nothing to draw.")
     figure, (axes,) = new_figure(size=(max(5.0, 1.5 * len(names) + 1.5), 4.0))
     heights = np.column_stack(
         [_axis(axes, at, name, [option[name] for option in options]) for at, name in enumerate(names)]
@@ -191,7 +194,7 @@ def _turn(axes: Axes, across: int, upwards: int, falling: set[int]) -> None:
 def _best(probability: Array, threshold: float) -> NDArray[np.intp]:
     """Rows of the best options, most probable first; never none."""
     if not is_number(threshold):
-        raise InvalidInputError(f"threshold is {as_given(threshold)}; give a probability from 0 to 1")
+        raise InvalidInputError(f"threshold is {as_given(threshold)}; give a probability from 0 to 1.")
     order = np.argsort(-probability, kind="stable")
     return order[probability[order] >= min(threshold, float(probability.max()))]
 

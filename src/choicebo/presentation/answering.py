@@ -14,7 +14,7 @@ Said = dict[str, Any]
 
 @dataclass(frozen=True)
 class Answering:
-    """What a person is told about a way of answering."""
+    """Instructions for a way of answering."""
 
     rule: str
     """Below the question."""

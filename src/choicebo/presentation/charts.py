@@ -28,12 +28,12 @@ STYLE = (resources.files("choicebo.presentation") / "charts.css").read_text(enco
 Picture = Callable[[Option], str | None]
 _MOST_AXES = 12
 _MOST_OTHERS = 60
-"""So many of the options that are not best have a line of their own; more would be a grey area."""
+"""At most so many of the other options are drawn as lines; more would be a grey area."""
 _MOST_DOTS = 300
-"""So many of them have a dot of their own on the map; more are drawn as a density."""
+"""At most so many of them are dots on the map; more are drawn as a density."""
 _CELL = 8.0
 _MOST_NUMBERED = 60
-"""So many of the best have a number on the map: there is no room for more."""
+"""At most so many of the best have a number on the map: there is no room for more."""
 _MOST_PAIRS = 3
 _MOST_THUMBNAILS = 12
 _MOST_CATEGORIES = 8
@@ -173,7 +173,7 @@ def _map(
         drawn += _marker(boxes[row], (x, y), number, addresses[row], named.get(row, ""))
         parts.append(_item(label, drawn))
     title = f"{names[1]} against {names[0]}"
-    told = f"The {len(crowd):,} other options are drawn as a density: the stronger the shade, the more of them."
+    told = f"The {len(crowd):,} other options are drawn as a density: the darker the shade, the more of them."
     return Chart(_svg(_WIDE, _HIGH, title, "map", parts), title, told if crowd else "")
 
 

@@ -210,7 +210,8 @@ def _trust(study: Study, posterior: Posterior, found: StudyResult) -> Iterable[s
     yield f"<p>{escape(calibration.sentence)}</p>"
     yield _picture(
         plots.reliability(calibration),
-        "Predicted probabilities against what was kept; honest ones lie on the dashed line.",
+        "Predicted probabilities against observed shares; if the model is well calibrated, they lie on the "
+        "dashed line.",
     )
 
 

@@ -18,18 +18,18 @@ from choicebo.serving.waiting_room import stopping
 log = logging.getLogger("choicebo.serving")
 
 _CONNECT_SECONDS = 10
-"""For which a scheduler is waited for at first, and after it was lost before the connection is made anew."""
+"""Seconds to wait for a scheduler at first, and before reconnecting after it was lost."""
 _BEAT = 0.2
 _CENSUS_SECONDS = 2.0
-"""How long it is believed which workers there are."""
+"""Seconds for which the list of workers is taken as current."""
 _ATTEMPTS = 3
 
 
 class Cluster(Computing):
     """The workers of a Dask scheduler, such as ``tcp://host:8786``. Threads share it, and so may several servers.
 
-    What a worker was at when it died is computed by another one; so is everything that was under way when the scheduler was
-    restarted. Workers with another version of choicebo are not used.
+    If a worker dies, another one computes its job again. Jobs that were running when the scheduler was restarted are
+    computed again, too. Workers with another version of choicebo are not used.
 
     Args:
         address: That of the scheduler.
@@ -75,7 +75,7 @@ class Cluster(Computing):
         ]
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Leave the cluster; what is under way there ends."""
+        """Leave the cluster and stop the jobs that run there."""
         for job in self.queue.close():
             job.future.set_exception(stopping())
         with self._changed:
@@ -121,14 +121,14 @@ class Cluster(Computing):
         found = self._versions[worker]
         has = f"choicebo {found}" if found[:1].isdigit() else "no choicebo"
         return (
-            f"The worker {worker} has {has}, and choicebo {_own_version()} is needed: it is not used. Install the same version "
-            f"there: pip install 'choicebo[dask]=={_own_version()}'."
+            f"The worker {worker} has {has}, and choicebo {_own_version()} is needed, so it is not used. Install the "
+            f"same version there: pip install 'choicebo[dask]=={_own_version()}'."
         )
 
     # ---- what is computed
 
     def _dispatch(self) -> None:
-        """Hand out jobs while there are workers for them, and see what became of the others."""
+        """Hand out jobs while there are workers for them, and collect the results of the others."""
         while not self.queue.is_closed:
             try:
                 self._step()
@@ -190,7 +190,7 @@ class Cluster(Computing):
             self._end(job, None, value)
 
     def _lose(self, job: Job, why: str) -> None:
-        """Compute a job again that was lost, or tell who waits for it."""
+        """Compute a lost job again, or report its loss to whoever waits for it."""
         if self.queue.is_closed:
             job.future.set_exception(stopping())
             return
@@ -204,7 +204,9 @@ class Cluster(Computing):
         told = {"died": "died", "hung": f"took longer than {self.caps.seconds:g} s", "scheduler": "were lost"}[why]
         self._end(
             job,
-            ComputationLostError(f"The workers of the cluster that computed this {told}, again and again: look there."),
+            ComputationLostError(
+                f"The workers of the cluster that computed this {told}, again and again: look at their logs."
+            ),
         )
 
     def _reconnect(self) -> None:

@@ -51,7 +51,7 @@ class Computing(Executor):
         """Load what every computation needs before somebody waits for it."""
 
     def _end(self, job: Job, error: BaseException | None, value: object = None) -> None:
-        """Tell who waits for a job what came of it."""
+        """Hand the result of a job to whoever waits for it."""
         self.counts["done" if error is None else "failed"] += 1
         if job.future.cancelled():
             return
@@ -105,7 +105,7 @@ class FairThreads:
         return sum(self._queue.lengths())
 
     def shutdown(self) -> None:
-        """Begin nothing any more; who waits is told."""
+        """Start no more jobs, and tell everybody who waits."""
         for job in self._queue.close():
             job.future.set_exception(stopping())
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 URGENT, USUAL, BESIDE = 0, 1, 2
-"""A person waits for something that takes a moment; for something that takes longer; nobody waits for it."""
+"""Levels of urgency: a person waits for something quick; a person waits for something longer; nobody waits."""
 
 _SHARE = 1 / 3
-"""For each second of what somebody waits for, what nobody waits for gets so much, should there always be both."""
+"""Seconds that background jobs get for each second of jobs that somebody waits for, if there are always both."""
 _MOST_OWED = 60.0
 _LEVELS = {
     "question_from": URGENT,
@@ -28,7 +28,7 @@ _LEVELS = {
 
 @dataclass(eq=False)
 class Job:
-    """Something to compute, and who is told."""
+    """Something to compute, and where its result goes."""
 
     fn: Callable[..., Any]
     args: tuple[Any, ...] = ()
@@ -58,7 +58,7 @@ class FairQueue:
         self._changed = threading.Condition()
         self._closed = False
         self._owed = 0.0
-        """Seconds that what nobody waits for may take before the others."""
+        """Seconds that background jobs may take before the others."""
 
     def put(self, job: Job, *, first: bool = False) -> bool:
         """Let a job wait, before the others of its study if ``first``; False if the queue is closed."""
@@ -89,7 +89,7 @@ class FairQueue:
             return None
 
     def took(self, job: Job, seconds: float) -> None:
-        """A job has ended after so many seconds."""
+        """Record that a job ended after so many seconds."""
         with self._changed:
             if job.level == BESIDE:
                 self._owed -= seconds

@@ -17,7 +17,7 @@ WAITS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 _LOST = ("died", "hung", "grew", "scheduler")
 _LEVELS = ("urgent", "usual", "beside")
 OLDER = "The model had learned from"
-"""How the reason of a question begins that comes from a model without the last few answers."""
+"""How the reason begins if the question comes from a model without the last few answers."""
 
 
 class Metrics:
@@ -41,7 +41,7 @@ class Metrics:
             self._counts[what, label] += 1
 
     def asked(self, question: Question, seconds: float) -> None:
-        """Count a new question, and how long it was waited for."""
+        """Count a new question, and how long somebody waited for it."""
         self.count("questions", source_of(question))
         with self._lock:
             self._waits[next((limit for limit in WAITS if seconds <= limit), float("inf"))] += 1
@@ -54,11 +54,11 @@ class Metrics:
         yield from _counter("answers", "Answers that were stored.", {"": counts["answers", ""]})
         kinds = ("model", "older_model", "stand_in", "beginning")
         asked = {f'source="{kind}"': counts["questions", kind] for kind in kinds}
-        yield from _counter("questions", "New questions, by what they come from.", asked)
+        yield from _counter("questions", "New questions, by the rule that chose them.", asked)
         served = {f'code="{label}"': counts[what, label] for what, label in sorted(counts) if what == "requests"}
         yield from _counter("requests", "Requests, by status.", served)
         name = "choicebo_question_wait_seconds"
-        yield f"# HELP {name} From asking for a new question until it is there."
+        yield f"# HELP {name} Seconds from asking for a new question until it is ready."
         yield f"# TYPE {name} histogram"
         for limit in WAITS:
             yield f'{name}_bucket{{le="{limit:g}"}} {sum(n for most, n in waits.items() if most <= limit)}'
@@ -78,7 +78,7 @@ def computing_lines(pool: object, models_waiting: int) -> Iterator[str]:
     outcomes = {f'outcome="{outcome}"': pool.counts[outcome] for outcome in ("done", "failed")}
     yield from _counter("computations", "Computations that have ended.", outcomes)
     lost = {f'reason="{reason}"': pool.counts[reason] for reason in _LOST}
-    yield from _counter("worker_deaths", "Workers that were lost with what they computed, and replaced.", lost)
+    yield from _counter("worker_deaths", "Workers that were lost and replaced.", lost)
 
 
 def process_lines() -> Iterator[str]:
@@ -96,7 +96,7 @@ def process_lines() -> Iterator[str]:
 
 
 def source_of(question: Question) -> str:
-    """What a question comes from."""
+    """What chose a question."""
     if question.strategy == "stand-in":
         return "stand_in"
     if question.latent_dim is None:

@@ -26,13 +26,13 @@ from choicebo.serving.waiting_room import stopping
 log = logging.getLogger("choicebo.serving")
 
 _POLITENESS = 2, 7
-"""By how much processes stand back for the server itself (``os.nice``): the one for what is urgent, and the others."""
+"""Niceness of the worker processes (``os.nice``), so that the server goes first: of the urgent one, and of the others."""
 _BEAT = 0.1
 """Seconds between two looks at a process that computes."""
 _ATTEMPTS = 2
-"""So often something is computed that costs the process its life, before whoever waits is told."""
+"""How often a job that kills its process is tried before it fails."""
 _START_SECONDS = 120.0
-"""For which a new process loads what it needs; that is no part of what a computation takes."""
+"""Seconds that a new process may take to load what it needs, not counted as computing time."""
 _LOADING = threading.Lock()
 _WORDS = {"died": "died", "hung": "took longer than {seconds:g} s", "grew": "took more than {memory} MB of memory"}
 
@@ -42,7 +42,7 @@ class Caps(NamedTuple):
 
     seconds: float = 300.0
     memory: int = 4096
-    """MB of the process; looked at on systems with ``/proc``."""
+    """MB of the process; checked on systems with ``/proc``."""
 
 
 def default_caps(processes: int) -> Caps:
@@ -67,11 +67,11 @@ class LostError(Exception):
 class LocalPool(Computing):
     """Processes of this machine, so that pages are served meanwhile. Threads may share it.
 
-    Where there are several, one of them computes only what is urgent: it is there for whoever asks, whatever the others are at.
+    If there are several, one of them computes only urgent jobs, so that it is free for quick questions whatever the others do.
 
     Args:
         processes: How many.
-        caps: What one computation may take; None: what suits the machine.
+        caps: What one computation may take; None: limits that fit the machine.
     """
 
     def __init__(self, processes: int, caps: Caps | None = None) -> None:
@@ -106,7 +106,7 @@ class LocalPool(Computing):
             thread.start()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Stop the processes; what they are at is lost, and is computed again when needed."""
+        """Stop the processes; unfinished jobs are lost, and computed again when needed."""
         for job in self.queue.close():
             job.future.set_exception(stopping())
         with self._lock:
@@ -153,7 +153,7 @@ class LocalPool(Computing):
         return worker
 
     def _lose(self, job: Job, why: str) -> None:
-        """Do a job again that cost a process its life, or tell who waits for it."""
+        """Do a job again whose process was lost, or report it to whoever waits for it."""
         if self.queue.is_closed:
             job.future.set_exception(stopping())
             return
@@ -165,16 +165,14 @@ class LocalPool(Computing):
         self._end(
             job,
             ComputationLostError(
-                f"The process that computed this {told}, after another one had failed at it: try again later, or let the "
-                "server take more (--most-seconds and --most-memory of `choicebo serve`)."
+                f"The process that computed this {told}, and so did a second one: try again later, or raise the "
+                "limits of the server (--most-seconds and --most-memory of `choicebo serve`)."
             ),
         )
 
     def _count(self, why: str) -> None:
         self.counts[why] += 1
-        log.warning(
-            "A process that computes %s; another one takes its place.", _WORDS[why].format(**self.caps._asdict())
-        )
+        log.warning("A worker process %s; another one takes its place.", _WORDS[why].format(**self.caps._asdict()))
 
 
 class _Worker:
@@ -224,7 +222,7 @@ class _Worker:
 
     @property
     def memory(self) -> int:
-        """MB that the process holds; 0 where that cannot be told."""
+        """MB that the process holds; 0 if that is not known."""
         try:
             pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
         except (OSError, ValueError, IndexError):

@@ -38,7 +38,7 @@ FOR_THE_LATEST = 0.25
 _MOST_THREADS = 64
 _MOST_CONTEXTS = 16
 _LAST_SECONDS = 5
-"""For which those who wait are given time to hear that the server is being stopped."""
+"""Seconds for everybody who waits to hear that the server is being stopped."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Job:
 
     future: Future[Any]
     outwaited: set[str] = field(default_factory=set)
-    """Raters whose patience ended before it did: nobody waits for the same thing twice."""
+    """Raters whose patience ended first; they do not wait for the same thing twice."""
     begun: float = field(default_factory=time.monotonic)
 
 
@@ -101,7 +101,7 @@ class Scheduler:
         return self._start(key, lambda: self._wait(self._ask_in_time(study, rater))).future
 
     def _ask(self, study: Study, rater: str) -> Question:
-        """Ask however long it takes."""
+        """Ask, however long it takes."""
         begun = datetime.now(UTC)
         study.begin_context(rater)
         return self._counted(study.ask(rater), begun)
@@ -167,7 +167,7 @@ class Scheduler:
         return self._start(("model", study.name, share), lambda: self._thinking.submit(study.name, think))
 
     def _can_compute(self) -> bool:
-        """Whether anything computes: a cluster may have no workers, or be out of reach, and nobody waits for that."""
+        """Whether anything computes: a cluster may have no workers or be out of reach, which is not worth waiting for."""
         return not isinstance(self.pool, Computing) or self.pool.slots > 0
 
     def _at_once(self) -> int:

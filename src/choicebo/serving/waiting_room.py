@@ -18,7 +18,7 @@ MOST_PER_PERSON = 8
 
 
 async def done_within(awaited: Future[T], seconds: float) -> bool:
-    """Whether something is done within some seconds. Others may wait for the same: who leaves does not take it away."""
+    """Whether something is done within some seconds. Others may wait for the same thing: leaving does not cancel it."""
     if awaited.done() or seconds <= 0:
         return awaited.done()
     loop, bell = asyncio.get_running_loop(), asyncio.Event()
@@ -70,5 +70,5 @@ class WaitingRoom:
 
 
 def stopping() -> StorageError:
-    """What is told to whoever waits when the server ends."""
+    """What everybody who waits hears when the server stops."""
     return StorageError("The server is being stopped: try again in a moment.")

@@ -190,7 +190,7 @@ class Catalogue:
             number = int(((values != values[first]) & there)[unlike[0]].argmax())
             raise SpaceError(
                 f"The rows {as_given(one)} and {as_given(other)} have the same features, but differ in "
-                f"{as_given(self.objectives[number].name)}: make a column a feature that tells them apart."
+                f"{as_given(self.objectives[number].name)}: add a feature column that tells them apart."
             )
         found = KnownObjectives(self.objectives, self._columns_at, self.feasible, self.decode, *spans(values))
         rows = np.flatnonzero((there & measured).any(1))
@@ -574,7 +574,9 @@ def _check_columns(table: Table, roles: Mapping[str, str | None], features: Sequ
             raise SpaceError(f"{role} names the column {as_given(name)}, which the catalogue does not have. {near}")
     for name, times in Counter(wanted).items():
         if name in roles.values() or times > 1:
-            raise SpaceError(f"features names {as_given(name)}, which is the key, label or image, or is named twice.")
+            raise SpaceError(
+                f"features names {as_given(name)}, which is the key, label or image, or is named twice: leave it out."
+            )
     for role, name in asked:
         if all(row[str(name)] is None for row in table.rows):
             raise SpaceError(

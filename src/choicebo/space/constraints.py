@@ -104,7 +104,9 @@ class Constraint:
             [False, True, True]
         """
         if not isinstance(columns, Mapping) or not all(isinstance(name, str) for name in columns):
-            raise SpaceError(f"The columns of constraint {as_given(self.text)} are no dict of names and values.")
+            raise SpaceError(
+                f"The columns of constraint {as_given(self.text)} are not a dict: give the values by name."
+            )
         arrays, symbols = {}, {}
         for name, column in columns.items():
             try:
@@ -120,7 +122,10 @@ class Constraint:
         check_sorts(self.text, self._tree, symbols)
         lengths = {len(arrays[name]) for name in self.names}
         if len(lengths) != 1:
-            raise SpaceError(f"The columns of constraint {as_given(self.text)} differ in length: {sorted(lengths)}.")
+            raise SpaceError(
+                f"The columns of constraint {as_given(self.text)} differ in length, {sorted(lengths)}: give as "
+                "many for each."
+            )
         result: NDArray[np.bool_] = truth(self._tree, arrays) == 1.0
         return result
 

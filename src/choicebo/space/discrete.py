@@ -156,7 +156,7 @@ class Ordinal(Discrete):
         super().__init__(name, values, context=context)
         if not self.numeric and not all(isinstance(value, str) for value in self.values):
             raise SpaceError(
-                f"The values of {self.name!r} mix texts, numbers or bools: give one sort, or use Categorical."
+                f"The values of {self.name!r} mix texts, numbers or bools: give one kind, or use Categorical."
             )
 
     @property

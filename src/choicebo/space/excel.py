@@ -32,7 +32,7 @@ def read_records(path: Path, what: str) -> list[tuple[int, list[Any]]]:
         raise SpaceError(
             f"{what} is an Excel file, which needs openpyxl: pip install 'choicebo[excel]'; or save it as 'CSV UTF-8'."
         ) from None
-    damaged = SpaceError(f"{what} is not an Excel file that can be read: save it again, or as 'CSV UTF-8'.")
+    damaged = SpaceError(f"{what} cannot be read as an Excel file: save it again, or as 'CSV UTF-8'.")
     try:
         with path.open("rb") as file:
             with zipfile.ZipFile(file) as archive:

@@ -95,7 +95,7 @@ def parse(text: str, example: str = "a + 2*b <= 3") -> ast.expr:
     'temperature + 2 * minutes <= 280'
     """
     if len(text) > MAX_LENGTH:
-        raise pointed(text, 0, 1, f"it has {len(text)} characters; accepted are {MAX_LENGTH}.")
+        raise pointed(text, 0, 1, f"it has {len(text)} characters; at most {MAX_LENGTH} are accepted.")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -24,7 +24,7 @@ _DESCRIPTION_ROWS = 20
 
 @dataclass(frozen=True)
 class Features:
-    """The features of a catalogue, and what became of the other columns."""
+    """The features of a catalogue, and why other columns are not features."""
 
     points: Floats
     """All rows in the unit cube: (n, dim), read-only."""
@@ -55,8 +55,8 @@ def choose_features(table: Table, special: Sequence[str], asked: Sequence[str] |
             cells += encoded[-1][0].size
             if cells > 8 * MOST_CELLS:
                 raise SpaceError(
-                    f"The catalogue takes more than {8 * MOST_CELLS:,} numbers, rows times columns with one for each value "
-                    "of a text: leave out rows or columns."
+                    f"The catalogue takes more than {8 * MOST_CELLS:,} numbers (rows times columns, where a text "
+                    "column counts once for each of its values): leave out rows or columns."
                 )
     if not encoded:
         notes = "; ".join(f"{as_given(name)}: {why}" for name, why in dropped.items()) or "there is no other column"
@@ -129,7 +129,8 @@ def _sort(table: Table, name: str, cells: Sequence[Cell]) -> Literal["number", "
     for index, sort in enumerate(sorts):
         if sort != sorts[0]:
             raise SpaceError(
-                f"Column {as_given(name)} mixes sorts: {table.place(0)} has {as_given(cells[0])}, {table.place(index)} has "
+                f"Column {as_given(name)} mixes kinds of values: {table.place(0)} has {as_given(cells[0])}, "
+                f"{table.place(index)} has "
                 f"{as_given(cells[index])}. Give all as numbers, all as texts, or all as true/false."
             )
     return sorts[0]

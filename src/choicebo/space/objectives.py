@@ -33,7 +33,7 @@ _FORM = re.compile(r"(?P<goal>\S+)\s+(?P<name>[^=<>!]+?)\s*(?:=(?!=)\s*(?P<formu
 
 @dataclass(frozen=True, repr=False)
 class Objective:
-    """What is known to matter: a parameter, a column or a formula of them that is to be small, or large.
+    """A known objective: a parameter, a column or a formula of them that should be small, or large.
 
     A formula is written as in a constraint; a comparison in it counts 1 where it holds and 0 elsewhere. What comes from a scale
     or an invoice instead is ``"minimise cost = measured"``; a name that options do not have means the same.
@@ -127,7 +127,8 @@ class Objective:
             )
         if self.formula and identifier(self.name) in symbols:
             raise SpaceError(
-                f"Objective {as_given(self.text)}: options have {as_given(self.name)} already: give the formula another name."
+                f"Objective {as_given(self.text)}: {as_given(self.name)} is already a name of the options: give "
+                "the formula another name."
             )
         with _of_objective():
             if self.formula:
@@ -203,7 +204,7 @@ class Objective:
 
 @contextmanager
 def _of_objective() -> Iterator[None]:
-    """Errors of the parser, which reads constraints as well, speak of an objective."""
+    """Make errors of the parser, which also reads constraints, speak of an objective."""
     try:
         yield
     except SpaceError as error:
@@ -342,8 +343,8 @@ def check_values(objectives: Sequence[Objective], values: Floats, option: Callab
             continue
         if len(column) > 1 and (column == column[0]).all():
             raise SpaceError(
-                f"Objective {as_given(objective.text)}: it is {value_text(float(column[0]))} for every option, so that it "
-                "tells none apart. Leave it out."
+                f"Objective {as_given(objective.text)}: it is {value_text(float(column[0]))} for every option, so "
+                "it does not tell options apart. Leave it out."
             )
 
 

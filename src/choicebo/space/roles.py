@@ -155,7 +155,7 @@ def _are_pictures(cells: Sequence[Cell]) -> bool:
 
 
 def _is_reference(table: Table, name: str) -> bool:
-    """Whether a column is named as a key, label or picture, and each cell is another: it tells no likeness."""
+    """Whether a column is named as a key, label or picture, and all cells differ: such a column says nothing about similarity."""
     cells = [cell for cell in _cells(table, name) if cell is not None]
     last = (_words(name) or [""])[-1]
     if len(set(cells)) < len(cells):

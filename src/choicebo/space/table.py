@@ -95,7 +95,7 @@ def read_file(path: Path) -> Table:
         return _from_records(path, excel.read_records(path, name), _retyped)
     if beginning.startswith(excel.OLD_BEGINNING):
         raise SpaceError(
-            f"The catalogue {str(path)!r} is an Excel file of the old kind (.xls): save it as .xlsx or as 'CSV UTF-8'."
+            f"The catalogue {str(path)!r} is an old Excel file (.xls): save it as .xlsx or as 'CSV UTF-8'."
         )
     return read_csv(path)
 
@@ -116,7 +116,9 @@ def read_csv(path: Path) -> Table:
     except UnicodeDecodeError:
         raise SpaceError(f"The catalogue {str(path)!r} is not UTF-8 text: save it as 'CSV UTF-8'.") from None
     except ValueError:
-        raise SpaceError(f"The catalogue {as_given(str(path))} is not the path of a file.") from None
+        raise SpaceError(
+            f"The catalogue {as_given(str(path))} is not the path of a file: give the path of a CSV or Excel file."
+        ) from None
     except csv.Error as error:
         raise SpaceError(f"The catalogue {str(path)!r} is not a CSV file: {error}.") from None
     return _from_records(path, records, lambda cells: _typed([cell.strip() for cell in cells]))
@@ -130,7 +132,10 @@ def _from_records(
         raise SpaceError(f"The catalogue {str(path)!r} is empty: its first line must name the columns.")
     header = [str(cell).strip() for cell in records[0][1]]
     if len(header) > _MOST_NAMES:
-        raise SpaceError(f"The catalogue {str(path)!r} has {len(header):,} columns: at most {_MOST_NAMES:,} are read.")
+        raise SpaceError(
+            f"The catalogue {str(path)!r} has {len(header):,} columns: leave some out, at most {_MOST_NAMES:,} "
+            "are read."
+        )
     for name, times in Counter(header).items():
         if UNSTORABLE.search(name):
             raise SpaceError(f"The first line of {str(path)!r} has the column name {as_given(name)}: give a text.")

@@ -163,8 +163,8 @@ def check_width(columns: int, what: str) -> None:
     """
     if columns > MOST_COLUMNS:
         raise SpaceError(
-            f"The {what} takes {columns:,} columns, one for each number and for each value of a text: "
-            f"at most {MOST_COLUMNS:,} are accepted. Leave some out, or put values together."
+            f"The {what} takes {columns:,} columns, one for each number and for each value of a text: at most "
+            f"{MOST_COLUMNS:,} are accepted. Leave some out, or merge values."
         )
 
 
@@ -232,6 +232,6 @@ def as_executor(given: Any) -> Executor | None:
     if given is None or isinstance(given, Executor):
         return given
     raise InvalidInputError(
-        f"executor is {as_given(given)}; give a concurrent.futures.Executor, such as a ProcessPoolExecutor or what "
-        "distributed.Client(...).get_executor() returns"
+        f"executor is {as_given(given)}; give a concurrent.futures.Executor, such as a ProcessPoolExecutor or "
+        "what distributed.Client(...).get_executor() returns."
     )

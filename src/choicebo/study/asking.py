@@ -1,4 +1,4 @@
-"""How a question comes into the history of a study, whoever else is asking and answering meanwhile.
+"""How a question enters the history of a study while others are asking and answering.
 
 Questions are computed outside of transactions, and a question that was asked meanwhile may show the same options. So those of one
 process who would compute the next question take turns: nothing is computed twice. Only other processes can come between,
@@ -153,7 +153,7 @@ class Asking:
     ) -> Question:
         """The rater's open question, or a new one; ``within`` limits the seconds of a question by a model of earlier answers."""
         if stand_in and another:
-            raise StudyError("Another question and a stand-in cannot be asked for together: leave out one of the two.")
+            raise StudyError("another and stand_in cannot be combined: leave out one of the two.")
         name = self._events.rater(rater)
         share = self.share(name)
         with self._events.reading() as state:
@@ -262,7 +262,7 @@ class Asking:
         return found if all(event.kind in _HARMLESS for event in since) else None
 
     def learn(self, rater: str | None) -> None:
-        """Fit the model of all answers for :meth:`ask` to ask by. The number of latent dimensions is looked at elsewhere."""
+        """Fit the model of all answers for :meth:`ask` to ask by. The number of latent dimensions is checked elsewhere."""
         name = self._events.rater(rater)
         share = self.share(name)
         with self._events.reading() as state:

@@ -74,7 +74,9 @@ def read(path: str | Path, storage: Storage, *, name: str | None = None, images:
         with zipfile.ZipFile(path) as archive:
             listed = _contents(archive)
             if name is not None and len(listed) > 1:
-                raise DataError(f"The backup holds {len(listed)} studies: another name can be given to a single one.")
+                raise DataError(
+                    f"The backup holds {len(listed)} studies: leave the name out, which is for a backup of one study."
+                )
             for entry in listed:
                 text = _part(archive, entry["study"]).decode()
                 study = Study.import_json(storage, text, name=name)
@@ -82,7 +84,7 @@ def read(path: str | Path, storage: Storage, *, name: str | None = None, images:
                 _complete(study, archive, entry, study_json.loads(text)[0].folder, images or _image_folder(storage))
     except (OSError, zipfile.BadZipFile, EOFError, KeyError, UnicodeDecodeError, NotImplementedError) as error:
         _take_back(storage, made)
-        raise DataError(f"{str(path)!r} is no backup of choicebo, or is damaged: {error}.") from None
+        raise DataError(f"{str(path)!r} is not a backup made by choicebo, or is damaged: {error}.") from None
     except ChoiceboError:
         _take_back(storage, made)
         raise
@@ -115,7 +117,7 @@ def _contents(archive: zipfile.ZipFile) -> Sequence[Mapping[str, Any]]:
             assert all(isinstance(each, str) for each in entry["images"])
             assert all(value is None or _HASH.fullmatch(value) for value in entry["links"].values())
     except (AssertionError, AttributeError, KeyError, TypeError, ValueError):
-        raise DataError(f"{archive.filename!r} is no backup of choicebo, or is damaged.") from None
+        raise DataError(f"{archive.filename!r} is not a backup made by choicebo, or is damaged.") from None
     if told.get("version") != VERSION:
         raise DataError(
             f"The backup is in version {as_given(told.get('version'))} of the format; "
@@ -137,7 +139,7 @@ def _complete(
         for picture in entry["images"]:
             target = folder / picture
             if not target.resolve().is_relative_to(folder.resolve()) or target.suffix.lower() not in _IMAGES:
-                raise DataError(f"The backup holds {as_given(picture)}, which is no image of a study.")
+                raise DataError(f"The backup holds {as_given(picture)}, which is not an image of a study.")
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(_part(archive, f"images/{number}/{picture}"))
         study.edit(folder=folder)
@@ -147,7 +149,7 @@ def _complete(
 
 def _part(archive: zipfile.ZipFile, name: str) -> bytes:
     if archive.getinfo(name).file_size > _LARGEST:
-        raise DataError(f"{name!r} in the backup is too large to be a part of a study.")
+        raise DataError(f"{name!r} in the backup is too large to be part of a study.")
     return archive.read(name)
 
 

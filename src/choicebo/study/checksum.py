@@ -1,4 +1,4 @@
-"""Checksums of what is stored, so that damage to a file or disk is noticed instead of believed.
+"""Checksums of what is stored, so that damage to a file or disk is noticed.
 
 The events of a study form a chain: the checksum of each is that of the event and of the checksum before it. So the one at
 the end of the log vouches for all of it, for its length and its order. Those of earlier releases have none; the first event
@@ -36,7 +36,7 @@ class Chain:
     def check(self, stored: str) -> None:
         """Refuse another checksum than that of the events so far; an empty one was never computed."""
         if stored not in ("", self.digest):
-            raise DamageError("the checksum of the history is another")
+            raise DamageError("the checksum of the history does not match")
 
 
 def of(content: object) -> str:

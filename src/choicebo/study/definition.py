@@ -65,7 +65,9 @@ class Show:
 
     def __post_init__(self) -> None:
         if not isinstance(self.kind, str) or self.kind not in get_args(ShowKind):
-            raise SpaceError(f"Options are shown as {as_given(self.kind)}. {suggestion(self.kind, get_args(ShowKind))}")
+            raise SpaceError(
+                f"Options cannot be shown as {as_given(self.kind)}. {suggestion(self.kind, get_args(ShowKind))}"
+            )
         if self.template is not None and (not isinstance(self.template, str) or not self.template.strip()):
             raise SpaceError(f"A template is {as_given(self.template)}: give a text that is not empty.")
         if self.kind == "bars" and self.template:
@@ -209,8 +211,8 @@ class StudyDefinition(BaseModel):
         for field in changes:
             if field not in EDITABLE:
                 raise StudyError(
-                    f"{field!r} of a study cannot be edited: it has to do with what its answers mean. Duplicate the study, "
-                    "or create another."
+                    f"{field!r} of a study cannot be edited, because it changes what the answers mean. Duplicate "
+                    "the study, or create another."
                 )
         return type(self).of({**dict(self), **changes})
 
@@ -247,7 +249,7 @@ class StudyDefinition(BaseModel):
                     given["question"] = QUESTIONS.get(given.get("settings", {}).get("answer", "subset"), QUESTION)
             return build(given)
         except (TypeError, KeyError, AttributeError, OverflowError) as error:
-            raise StudyError(f"The study cannot be made of this: {error}.") from None
+            raise StudyError(f"The study cannot be created: {error}.") from None
 
     @field_validator("show")
     @classmethod
@@ -281,7 +283,7 @@ class StudyDefinition(BaseModel):
 
         complete = Settings.from_dict(given).to_dict()
         if complete["seed"] >= _SEEDS:
-            raise InvalidInputError("seed is too large; give a whole number below 2**63")
+            raise InvalidInputError("seed is too large: give a whole number below 2**63.")
         return complete
 
 
@@ -326,7 +328,7 @@ def load(row: sa.Row[Any]) -> StudyDefinition:
     found = {name: row._mapping[name] for name in columns}
     try:
         if row.checksum not in (None, checksum.of_row(found)):
-            raise checksum.DamageError("its checksum is another. Take a copy from a backup or an exported JSON.")
+            raise checksum.DamageError("its checksum does not match. Restore it from a backup or an exported JSON.")
         return StudyDefinition.of(found, stored=True)
     except (InvalidInputError, checksum.DamageError, TypeError) as error:
         raise StorageError(f"The study {row.name!r} is damaged in its database: {error}") from error

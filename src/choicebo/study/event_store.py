@@ -95,8 +95,8 @@ class EventStore:
         self._refuse_archived()
         if self._raters.get(rater) is not None:
             raise StudyError(
-                f"{rater!r} was removed from the study {self.what.name!r} and can no longer answer: its owner can bring "
-                "them back."
+                f"{rater!r} was removed from the study {self.what.name!r} and can no longer answer: the owner can "
+                "restore them."
             )
 
     def edit(self, writer: Writer, what: StudyDefinition) -> None:
@@ -115,7 +115,7 @@ class EventStore:
     def _refuse_archived(self) -> None:
         if self.what.archived_at is not None:
             raise StudyArchivedError(
-                f"The study {self.what.name!r} is archived: nothing is asked or answered until its owner brings it back."
+                f"The study {self.what.name!r} is archived: nothing is asked or answered until its owner restores it."
             )
 
     def _catch_up(self, connection: sa.Connection) -> None:
@@ -152,8 +152,8 @@ class EventStore:
                 # A damaged page can hold anything, and some of it looks like rows.
                 self._state, self._chain = State(), Chain()
                 raise StorageError(
-                    f"The history of the study {self.what.name!r} in {self.storage} is damaged: take a copy from a backup or an "
-                    "exported JSON."
+                    f"The history of the study {self.what.name!r} in {self.storage} is damaged: restore it from a "
+                    "backup or an exported JSON."
                 ) from error
 
     def _read_on(self, connection: sa.Connection, known: int) -> None:

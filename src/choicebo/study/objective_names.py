@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 LONGEST = 60
 _MOST = 12
-"""So many names are kept; the oldest go."""
+"""At most so many names are stored; the oldest are dropped."""
 _OPTIONS = 30
 
 

@@ -56,7 +56,7 @@ class PosteriorStore:
         return self._find(sa.select(CacheRow.id), key) is not None
 
     def load(self, key: tuple[str, int]) -> Posterior | None:
-        """The model of these answers; None if it is not stored, or damaged: that costs time, no more."""
+        """The model of these answers; None if it is not stored, or damaged, which only costs time."""
         content = self._find(sa.select(CacheRow.content), key)
         try:
             return None if content is None else self._fitting(from_bytes(content, self._known), key)
@@ -64,7 +64,7 @@ class PosteriorStore:
             return None
 
     def save(self, key: tuple[str, int], posterior: Posterior) -> None:
-        """Store a model; the oldest go. A database that may only be read is left alone: that costs time, no more."""
+        """Store a model and drop the oldest ones. A read-only database is left alone, which only costs time."""
         insert: Any = sqlite.insert if self._storage.is_sqlite else postgresql.insert
         row = {"study_id": self._study_id, "kind": _KIND, "key": self._key(key), "content": to_bytes(posterior)}
         mine = CacheRow.study_id == self._study_id

@@ -51,7 +51,7 @@ class Point:
 
     @property
     def key(self) -> str:
-        """Tells it apart from the others in an address."""
+        """Identifies it in an address."""
         return hashlib.sha256(option_key(self.option).encode()).hexdigest()[:12]
 
 
@@ -229,7 +229,7 @@ def _from_model(study: Study, rater: str | None, posterior: Posterior, context: 
 
 
 def _answers_in(study: Study, rater: str | None, choices: int) -> int:
-    """How many answers the first so many choices are."""
+    """How many answers the first ``choices`` choices make up."""
     ends = accumulate(act.n_choices for act in study.history(rater) if act.counts)
     return sum(end <= choices for end in ends)
 

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from choicebo.study.study import Study
 
 _CANDIDATES = 128
-"""How many options are looked at to tell whether there is something left to find."""
+"""How many options are evaluated to tell whether there is something left to find."""
 
 
 @dataclass(frozen=True)
 class Surprise:
-    """An answer that the others do not lead one to expect."""
+    """An answer that is unlike the others."""
 
     past: Answer
     probability: float

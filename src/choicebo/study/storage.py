@@ -3,7 +3,7 @@
 A write transaction on SQLite takes the write lock at its beginning, so that what it reads stays true until it commits;
 on PostgreSQL the caller locks the row of the study. Reading happens in one snapshot on both.
 
-SQLite lets whoever asks at the right moment write first, and a process of many threads could starve some of them. So the
+SQLite lets a process that asks at the right moment write first, and a process of many threads could starve some of them. So the
 threads of one process queue for each file and write in the order in which they came.
 
 A file that cannot be written can be read. SQLite wants to write beside a file even to read it, unless it is told that nobody
@@ -70,7 +70,9 @@ def parse_url(given: str | Path) -> URL:
     if backend != "sqlite":
         raise StudyError(f"Studies cannot be stored in {backend!r}: {_ACCEPTED}.")
     if url.database in (None, "", ":memory:"):
-        raise StudyError(f"A study needs a place that lasts: {_ACCEPTED}; ChoiceOptimizer is the loop in memory.")
+        raise StudyError(
+            f"A study cannot be kept in memory: {_ACCEPTED}, or use ChoiceOptimizer, which needs no storage."
+        )
     return url
 
 
@@ -188,7 +190,7 @@ class Storage:
             yield
 
     def _too_many(self) -> str:
-        return f"Too many are using {self} at this moment: try again in a few seconds."
+        return f"Too many people are using {self} at the moment: try again in a few seconds."
 
     def _connect(self) -> sa.Connection:
         file = self.file
@@ -251,8 +253,9 @@ class Storage:
             unfinished = Path(f"{file}-wal")
             if unfinished.exists() and unfinished.stat().st_size:
                 raise StorageError(
-                    f"The file {str(file)!r} cannot be read where it cannot be written: its latest answers are still in "
-                    f"{unfinished.name!r}. Copy both files to a folder of your own."
+                    f"The file {str(file)!r} cannot be read, because its folder cannot be written to and its "
+                    f"latest answers are still in {unfinished.name!r}. Copy both files to a folder that you can "
+                    "write to."
                 ) from None
             return sqlite3.connect(f"{file.as_uri()}?mode=ro&immutable=1", uri=True)
 
@@ -289,12 +292,12 @@ class Storage:
 _SQLITE_SENTENCES = {
     "readonly": "The file {file!r} cannot be written: it or its folder is read-only. Change that, or copy it elsewhere.",
     "not a database": "The file {file!r} is not a database of choicebo: give the file of a study.",
-    "malformed": "The file {file!r} is damaged: take a copy from a backup or an exported JSON.",
-    "disk i/o": "The file {file!r} cannot be read or written (disk error): make room on the disk, or take a copy from a backup.",
+    "malformed": "The file {file!r} is damaged: restore it from a backup or an exported JSON.",
+    "disk i/o": "The file {file!r} cannot be read or written (disk error): make room on the disk, or restore it from a backup.",
     "unable to open": "The file {file!r} cannot be opened: check that its folder exists and may be read and written.",
-    "decode to utf-8": "The file {file!r} is damaged: take a copy from a backup or an exported JSON.",
-    "locked": "The file {file!r} is locked by another program for more than a minute: close that program.",
-    "full": "The disk with {file!r} is full: make room; what was acknowledged is stored.",
+    "decode to utf-8": "The file {file!r} is damaged: restore it from a backup or an exported JSON.",
+    "locked": "The file {file!r} has been locked by another program for more than a minute: close that program.",
+    "full": "The disk with {file!r} is full: make room. Every answer that was accepted is stored.",
 }
 
 

@@ -474,7 +474,7 @@ class Study:
         self._edit(lambda _: {field: value for field, value in changes.items() if value is not None})
 
     def rename(self, name: str) -> None:
-        """Give the study another name. Links of raters stay valid; whoever has it open goes on.
+        """Rename the study. Links of raters stay valid, and people who have it open can go on.
 
         Args:
             name: The new name.
@@ -924,7 +924,7 @@ class Study:
                 with a baseline, that it beats them all; without one it is a skip.
             best: The position of the best one instead.
             worst: Beside ``best``, the position of the worst one.
-            ranking: Positions instead, best first, all or the first few; a list in the place of a position is a tie.
+            ranking: Positions instead, best first, all or the first few; a list instead of a position is a tie.
             rater: Who answers; None: whoever was asked.
             seconds: How long it took.
             correction: Whether it replaces the answer that is there.
@@ -991,7 +991,7 @@ class Study:
             What was taken back.
 
         Raises:
-            StudyError: There are not so many.
+            StudyError: There are fewer than ``n``.
             UnknownRaterError: Nobody of that name answers this study.
             StudyArchivedError: The study is archived.
 
@@ -1077,7 +1077,7 @@ class Study:
             kept: The positions in ``shown`` of those kept.
             best: The position of the best one instead.
             worst: Beside ``best``, the position of the worst one.
-            ranking: Positions instead, best first, all or the first few; a list in the place of a position is a tie.
+            ranking: Positions instead, best first, all or the first few; a list instead of a position is a tie.
             rater: Whose answer it is; None: the owner's.
 
         Returns:
@@ -1183,7 +1183,7 @@ class Study:
         return ChoiceWidget(StudyLoop(self, rater, patience, context))
 
     def _raters_of(self, read: ReadChoices) -> tuple[str, ...]:
-        """Who made each of the choices; those whom nobody knows are named together."""
+        """Who made each of the choices; one error names all unknown people."""
         known: dict[str | None, str] = {}
         problems = Problems(read.word, transfer.NOTHING)
         for number, name in zip(read.numbers, read.raters or (), strict=True):
@@ -1272,7 +1272,7 @@ class Study:
             return state.question(rules.asked_id(state, id))
 
     def history(self, rater: str | None = None) -> tuple[Answer, ...]:
-        """List every answer, skip and addition as it looked, oldest first.
+        """List every answer, skip and addition with its options as they were shown, oldest first.
 
         Args:
             rater: Whose; None: everybody's.
@@ -1366,7 +1366,7 @@ class Study:
         with self._events.reading() as state:
             act = state.events.get(id) if isinstance(id, int) else None
             if act is None or not act.is_act:
-                raise StudyNotFoundError(f"There is no answer {as_given(id)} here.")
+                raise StudyNotFoundError(f"There is no answer {as_given(id)} here: history() lists them.")
             return state.answer(act)
 
     # ---- what is known
@@ -1728,7 +1728,7 @@ class Study:
             known = raters.names(writer.connection, self._id)
             if known.get(name) is not None:
                 raise StudyError(
-                    f"The rater {name!r} was removed: bring them back with restore_rater(), or give another name."
+                    f"The rater {name!r} was removed: restore them with restore_rater(), or give another name."
                 )
             if name in known:
                 raise StudyError(f"There is a rater {name!r} already: give another name, or make a new_token().")
@@ -1923,7 +1923,7 @@ class Study:
 
         Args:
             source: Pairs (winner, loser) of options, or a table as for `import_table`.
-            rater: Whose answers they are; None: those of whom a column ``rater`` names, or the owner's.
+            rater: Whose answers they are; None: of those whom a column ``rater`` names, or the owner's.
             columns: Columns that are called otherwise than winner, loser and undecided.
             progress: Called as ``progress(stage, fraction)`` while much is read and stored.
 
@@ -1956,7 +1956,7 @@ class Study:
         Args:
             data: Choices among points of the unit cube, as `ChoiceData` or a file of it; or a table of choices among options of
                 this study, as for `import_table`.
-            rater: Whose answers they are; None: those of whom a column ``rater`` names, or the owner's.
+            rater: Whose answers they are; None: of those whom a column ``rater`` names, or the owner's.
             columns: Columns of a table that are called otherwise than choice, option and kept.
             progress: Called as ``progress(stage, fraction)`` while much is read and stored.
 
@@ -1995,7 +1995,7 @@ class Study:
                 the baseline of the study.
             columns: Columns that are called otherwise, as ``{"choice": "question_id"}``.
             options: A table of the options, if the answers name them by a key and this is no study of a catalogue.
-            rater: Whose answers they are; None: those of whom a column ``rater`` names, or the owner's.
+            rater: Whose answers they are; None: of those whom a column ``rater`` names, or the owner's.
             progress: Called as ``progress(stage, fraction)`` while much is read and stored.
 
         Returns:

@@ -235,7 +235,7 @@ def _parameter_table(parameter: Parameter) -> dict[str, Any]:
 
 
 def _with_step(entry: Any) -> Any:
-    """A [[parameter]] with the step that it gets where it names none; what is wrong with it is told later."""
+    """A [[parameter]] with the step that it gets where it names none; errors in it are reported later."""
     if not isinstance(entry, dict) or "step" in entry:
         return entry
     try:
@@ -289,13 +289,15 @@ def _space(document: dict[str, Any], folder: Path) -> Catalogue | dict[str, Any]
 
 
 def _show(section: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """The section with the drawing itself in the place of its file, which may go."""
+    """The section with the drawing itself instead of its file, which is then no longer needed."""
     shown = dict(section)
     file = shown.pop("file", None)
     if file is None:
         return shown
     if shown.get("kind") != "svg" or "template" in shown:
-        raise SpaceError("[show] has a file: that is for the kind 'svg', and in the place of a template.")
+        raise SpaceError(
+            "[show] has a file, which is only for the kind 'svg' and replaces the template: leave one of them out."
+        )
     return {**shown, "template": _read_text(_inside(folder, file, "The template"))}
 
 

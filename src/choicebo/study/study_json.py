@@ -52,7 +52,9 @@ def loads(text: str) -> tuple[StudyDefinition, dict[str, datetime | None], list[
     except json.JSONDecodeError as error:
         raise DataError(f"Line {error.lineno}, column {error.colno} is not JSON: {error.msg}.") from None
     except ValueError:  # Python reads no number of thousands of digits
-        raise DataError("The JSON holds a number that is too long to be one of a study.") from None
+        raise DataError(
+            "The JSON holds a number that is too long for a study: check that this is the file you meant."
+        ) from None
     except RecursionError:
         raise DataError("The JSON is nested too deeply to be a study.") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
@@ -65,7 +67,7 @@ def loads(text: str) -> tuple[StudyDefinition, dict[str, datetime | None], list[
     record = validated(StudyRecord, document)
     what = StudyDefinition.of(record.study)
     if len(set(record.raters)) < len(record.raters):
-        raise DataError(f"raters: {record.raters} names somebody twice.")
+        raise DataError(f"raters: {record.raters} names somebody twice; name each rater once.")
     events = from_record(document, what.space, record.raters, has_baseline=what.baseline is not None)
     checked_state(events)
     for person in record.raters:
@@ -74,7 +76,7 @@ def loads(text: str) -> tuple[StudyDefinition, dict[str, datetime | None], list[
     if OWNER not in record.raters:
         raise DataError(f"raters: {OWNER!r} is not among them.")
     if strangers := set(record.removed) - set(record.raters) | ({OWNER} & set(record.removed)):
-        raise DataError(f"removed: {min(strangers)!r} is the owner, or none of the raters.")
+        raise DataError(f"removed: {min(strangers)!r} is the owner, or is not among the raters.")
     return what, {person: _moment(record.removed.get(person)) for person in record.raters}, events
 
 

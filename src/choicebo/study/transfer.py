@@ -45,7 +45,7 @@ def text_of(source: str | Path) -> str:
     if _is_path(source):
         return files.read_text(source)
     if not isinstance(source, str):
-        raise DataError(f"{as_given(source)} is no text and no path of a file.")
+        raise DataError(f"{as_given(source)} is neither a text nor the path of a file.")
     return source
 
 
@@ -92,7 +92,7 @@ def read_pairs(
     if given and all(isinstance(pair, Mapping) for pair in given):
         return read_table(space, given, "pairs", columns=columns, progress=progress)
     if not given:
-        raise DataError("There are no pairs to import.")
+        raise DataError("There are no pairs to import: give at least one.")
     problems = Problems("Pair", NOTHING)
     found: list[Option] = []
     for number, pair in enumerate(given):
@@ -120,9 +120,12 @@ def read_choices(
         with _nothing_imported():
             data = _choice_data(data, progress)
     if data.dim != space.dim:
-        raise DataError(f"The choices have {data.dim} inputs, but the options of this study have {space.dim}.")
+        raise DataError(
+            f"The choices have {data.dim} inputs, but the options of this study have {space.dim}: give choices "
+            "among its options."
+        )
     if not data.choices:
-        raise DataError("There are no choices to import.")
+        raise DataError("There are no choices to import: give at least one.")
     options = space.decode(data.X)
     astray = np.abs(space.encode(options) - data.X).max(axis=1) > max(ROUNDING, 1e-6)
     problems = Problems("Choice", NOTHING)
@@ -131,7 +134,7 @@ def read_choices(
             wrong = [row for row in choice.shown if astray[row]]
             if wrong:
                 at = data.X[wrong[0]].tolist()
-                problems.add(number, f"its option {wrong[0]} at {at} is none of this study's options.")
+                problems.add(number, f"its option {wrong[0]} at {at} is not one of this study's options.")
     problems.check()
     return ReadChoices(space.encode(options), data.choices, range(len(data.choices)), "Choice", options)
 
@@ -244,10 +247,8 @@ def people_of(study: Study, context: Mapping[str, Any] | None = None) -> PeopleI
     if found is not None:
         return found
     if study.raters_mode != "related":
-        raise StudyError(
-            "How far people agree is known where tastes are related: create a study with raters='related'."
-        )
-    raise StudyError("How far people agree is known once two of them have answered.")
+        raise StudyError("Agreement between people is learned only with raters='related': create a study with it.")
+    raise StudyError("Agreement between people is known once two of them have answered.")
 
 
 def _with_measured(study: Study, options: Sequence[Option], posterior: Posterior | None = None) -> list[Option]:

@@ -20,7 +20,7 @@ class Turns:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._queue: deque[threading.Event] = deque()
-        """Whose turn it is, and after them those who wait."""
+        """Whose turn it is, followed by those who wait."""
 
     @contextmanager
     def take(self, seconds: float | None = None) -> Iterator[None]:

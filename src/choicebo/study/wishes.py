@@ -15,6 +15,6 @@ def of_rater(connection: sa.Connection, study_id: int, rater: str) -> Steering:
 
 
 def store(connection: sa.Connection, study_id: int, rater: str, wishes: Steering) -> None:
-    """Keep what a rater wishes, in the place of what they wished before."""
+    """Store a rater's wishes, which replace the earlier ones."""
     mine = sa.update(RaterRow).where(RaterRow.study_id == study_id, RaterRow.name == rater)
     connection.execute(mine.values(wishes=wishes.to_dict() or None))

@@ -154,7 +154,7 @@ class Access:
         found = Study.of_token(self._server.storage, token)
         self._attempt(request, found is not None)
         if found is None or found[0] != study:
-            raise NotAllowedError("This token is not for that.")
+            raise NotAllowedError("This token does not allow that: send the token of the study or of its owner.")
         return Visitor(found[1], is_owner=False)
 
     # ---- forms
@@ -185,7 +185,7 @@ class Access:
         if self.limiter.is_blocked(client):
             raise TooManyAttemptsError("Too many wrong tokens: wait a minute.")
         self.limiter.failed(client)
-        raise NotAllowedError("This token is not right: check that the link or the token is complete.")
+        raise NotAllowedError("This token is not valid: check that the link or the token is complete.")
 
 
 def _rater_cookie(study: str) -> tuple[str, str]:

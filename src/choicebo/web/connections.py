@@ -1,4 +1,4 @@
-"""Connections on which no request comes are closed: whoever holds many open would leave none to others."""
+"""Idle connections are closed, so that no client can use up all of them."""
 
 from __future__ import annotations
 

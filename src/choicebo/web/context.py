@@ -75,13 +75,13 @@ class Seat:
         except StudyError:
             if self.sees is None or any(asked.number == number for asked in self.study.questions(rater=self.rater)):
                 raise
-            raise StudyError(f"There is no question {number} for you: answer those that you are shown.") from None
+            raise StudyError(f"Question {number} is not yours: answer the questions that you are shown.") from None
 
     def past(self, id: int) -> Answer:
         """The answer of that id, if the visitor may see it."""
         found = self.study.get_answer(id)
         if self.sees not in (None, found.rater):
-            raise StudyNotFoundError(f"There is no answer {id} here.")
+            raise StudyNotFoundError(f"There is no answer {id} here: go back to the history.")
         return found
 
 
@@ -115,7 +115,7 @@ def owner_seat(request: Request, name: str) -> Seat:
     """The study in the path, for its owner only."""
     found = seat(request, name)
     if not found.visitor.is_owner:
-        raise OwnerOnlyError("This page is for the owner of the study.")
+        raise OwnerOnlyError("Only the owner of the study may see this page.")
     return found
 
 
@@ -124,8 +124,8 @@ def result_seat(request: Request, name: str) -> Seat:
     found = seat(request, name)
     if not sees_result(request, found):
         if found.study.raters_mode == "related":
-            raise OwnerOnlyError("Your result is shown here once you have answered a question.")
-        raise OwnerOnlyError("The result of this study is for its owner.")
+            raise OwnerOnlyError("You see your result here once you have answered a question.")
+        raise OwnerOnlyError("Only the owner of this study may see its result.")
     return found
 
 

@@ -1,4 +1,4 @@
-"""What the browser or client is told when something fails: a sentence and a status, never a stack trace."""
+"""What the browser or client hears when something fails: a sentence and a status, never a stack trace."""
 
 from __future__ import annotations
 
@@ -50,19 +50,20 @@ _CODES: tuple[tuple[type[Exception], int], ...] = (
 _RETRY_AFTER = {429: "60", 503: "2"}
 """Seconds after which it is worth trying again."""
 _NOT_NOW = (
-    "The studies cannot be read or written at the moment. What was acknowledged is stored; try again in a moment."
+    "The studies cannot be read or written at the moment. Every answer that was accepted is stored; try again in "
+    "a moment."
 )
 _ONLY_READ = "The studies can only be read at the moment: nothing can be answered or changed."
-_GONE = "There is no such study, or no longer."
-_TOO_DEEP = "What was sent is nested too deeply: send a plain value."
-_NO_TEXT = "What was sent holds half a character (a lone surrogate), which cannot be stored: leave it out."
+_GONE = "There is no such study, or it was deleted."
+_TOO_DEEP = "The request is nested too deeply: send a plain value."
+_NO_TEXT = "The request holds half a character (a lone surrogate), which cannot be stored: leave it out."
 _LONGEST = 1000
 """Characters of a sentence."""
-_SORRY = "Something went wrong on the server. What you answered before is stored; try again."
+_SORRY = "Something went wrong on the server. Your earlier answers are stored; try again."
 
 
 def explain(request: Request, error: BaseException) -> str:
-    """What to tell of an error that came up in the background."""
+    """What to say about an error that came up in the background."""
     if isinstance(error, ChoiceboError):
         return _told(request, error)
     log.error("A computation failed.", exc_info=error)
@@ -109,7 +110,7 @@ def _told(request: Request, error: Exception) -> str:
 
 def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    told = {404: "There is no such page.", 405: "This address does not take that."}
+    told = {404: "There is no such page.", 405: "This address does not accept that method."}
     return answer(request, error.status_code, told.get(error.status_code, str(error.detail)), error.headers)
 
 

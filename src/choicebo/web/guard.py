@@ -19,8 +19,9 @@ FORM_BYTES = 1 << 20
 UPLOAD_BYTES = 32 << 20
 UPLOAD_PATHS = ("/studies/catalogue",)
 _READ_ON = 8
-"""A body so many times too large is still read to its end: a browser shows no answer that comes while it is sending."""
-_TOO_SLOW = "What was sent did not arrive in time: check the connection, and send it again."
+"""A body up to this many times too large is still read to its end, because browsers ignore a response that comes while they
+send."""
+_TOO_SLOW = "The request did not arrive in time: check the connection, and send it again."
 _STOPPING = "The server is being stopped: try again in a moment."
 _WAY_OUT = {"/studies/catalogue": "Make the images smaller, or leave some of them out."}
 _HOST = re.compile(r"([\w.-]+|\[[0-9a-fA-F:.]+\])(?::[0-9]{0,5})?", re.ASCII)
@@ -28,7 +29,7 @@ _HOST = re.compile(r"([\w.-]+|\[[0-9a-fA-F:.]+\])(?::[0-9]{0,5})?", re.ASCII)
 _LENGTH = re.compile(r"[0-9]{1,15}")
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _BODY_SECONDS = 30.0
-"""For which a body may take if it is short; a long one has more time, at ``_SLOWEST`` bytes in a second."""
+"""Seconds that a short body may take; a long one has more time, at ``_SLOWEST`` bytes per second."""
 _SLOWEST = 1 << 14
 
 CONTENT_POLICY = "; ".join(
@@ -71,7 +72,7 @@ class Guard:
         self.app = app
         self.loopback_only = loopback_only
         self.tell = tell
-        """How a visitor is told of a failure: a request, a status and a sentence become a response."""
+        """How a visitor hears of a failure: a request, a status and a sentence become a response."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -144,20 +145,24 @@ class Guard:
         host = headers.get("host", "")
         named = _HOST.fullmatch(host)
         if host and named is None:
-            return PlainTextResponse("The header Host is not the name of a server.\n", 400)
+            return PlainTextResponse("The Host header is not the name of a server.\n", 400)
         if self.loopback_only and not (named and is_loopback(named[1].lower())):
             return PlainTextResponse(f"This server answers only as 127.0.0.1 or localhost, not as {host!r}.\n", 421)
         if scope["method"] not in _SAFE:
             origin = headers.get("origin")
             if origin is not None and origin.partition("://")[2] != host:
-                return PlainTextResponse("The request comes from another site: it is refused.\n", 403)
+                return PlainTextResponse(
+                    "The request comes from another site and is refused: open this server's own page.\n", 403
+                )
             if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-                return PlainTextResponse("The request comes from another site: it is refused.\n", 403)
+                return PlainTextResponse(
+                    "The request comes from another site and is refused: open this server's own page.\n", 403
+                )
         return None
 
 
 def _too_large(path: str, limit: int) -> str:
-    return f"Too much was sent: at most {limit >> 20} MB are taken at once. {_WAY_OUT.get(path, '')}".strip()
+    return f"The request is too large: at most {limit >> 20} MB are accepted at once. {_WAY_OUT.get(path, '')}".strip()
 
 
 async def _discard(receive: Receive, most: int) -> None:

@@ -1,4 +1,4 @@
-"""What can be said of a study at once: nobody waits for a result."""
+"""The result of a study that is available at once, without waiting for the model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from choicebo.web.context import Seat, server_of, within
 from choicebo.web.people import is_of_others
 
 _BEFORE_COUNTS = 0.2
-"""Seconds for which an earlier model is waited for before counts have to do."""
+"""Seconds to wait for an earlier model before falling back to counts."""
 
 
 async def known_result(

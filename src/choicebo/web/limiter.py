@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 
 class Limiter:
-    """Counts failures per client; after too many in a while, it is told to wait.
+    """Counts failures per client; after too many in a while, the client must wait.
 
     >>> limiter = Limiter(failures=2, seconds=60, clock=lambda: 0.0)
     >>> limiter.failed("ann"); limiter.failed("ann")

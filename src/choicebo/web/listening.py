@@ -61,7 +61,9 @@ def _problem(host: str, port: int, error: OSError) -> InvalidInputError:
             f"Port {port} is in use: give another, such as --port {_free_port(host)}, which is free."
         )
     if error.errno == errno.EACCES:
-        return InvalidInputError(f"Port {port} is for administrators: give another, such as --port {_free_port(host)}.")
+        return InvalidInputError(
+            f"Port {port} is reserved for administrators: give another, such as --port {_free_port(host)}."
+        )
     why = (error.strerror or str(error)).partition(" (while")[0]
     return InvalidInputError(
         f"The address {host} cannot be listened on ({why}): give one of this machine, such as 127.0.0.1."

@@ -49,7 +49,7 @@ def picture_address(study: Study, option: Option) -> str | None:
 def drawing(study: Study, option: object) -> str:
     """The SVG of an option, which must be one of the study."""
     if study.show.kind != "svg" or study.show.template is None:
-        raise StudyError("The options of this study are not shown as drawings.")
+        raise StudyError("The options of this study are not shown as drawings: it has no template.")
     if not isinstance(option, dict):
         raise StudyError("The option is not a JSON object with a value for each name.")
     return fill_svg(study.show.template, study.space.validate(option))

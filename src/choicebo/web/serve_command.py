@@ -59,7 +59,8 @@ def serve(
         ),
     ],
     host: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="Address to listen on; any but this machine's own needs a token.")
+        str,
+        typer.Option(metavar="ADDRESS", help="Address to listen on; any that other machines can reach needs a token."),
     ] = "127.0.0.1",
     port: Annotated[
         int | None,
@@ -75,24 +76,24 @@ def serve(
         typer.Option(
             envvar="CHOICEBO_TOKEN",
             show_envvar=True,
-            help="The secret with which the owner enters, 16 characters or more.",
+            help="Secret with which the owner signs in, 16 characters or more.",
         ),
     ] = None,
     workers: Annotated[
-        int, typer.Option(min=0, help="Processes that compute; 0: one for each core, at least two.")
+        int, typer.Option(min=0, help="Number of processes that compute; 0: one for each core, at least two.")
     ] = 0,
     share_result: Annotated[
-        bool, typer.Option("--share-result", help="Let raters see the result too, and never each other's answers.")
+        bool, typer.Option("--share-result", help="Let raters see the result too, but not each other's answers.")
     ] = False,
     images: Annotated[
-        Path | None, typer.Option(file_okay=False, help="Where images that are uploaded in the browser are stored.")
+        Path | None, typer.Option(file_okay=False, help="Where to store images uploaded in the browser.")
     ] = None,
     patience: Annotated[
         float,
         typer.Option(
             metavar="SECONDS",
             min=0,
-            help="How long anybody waits for the model before a question without it is asked; 0: as long as it takes.",
+            help="How long to wait for the model before asking a question without it; 0: as long as it takes.",
         ),
     ] = 4.0,
     most_seconds: Annotated[
@@ -119,7 +120,7 @@ def serve(
         str,
         typer.Option(
             metavar="ADDRESS",
-            help="Address of a reverse proxy, the only one whose X-Forwarded-For and X-Forwarded-Proto are believed.",
+            help="Address of a reverse proxy, the only one whose X-Forwarded-For and X-Forwarded-Proto are trusted.",
             show_default=False,
         ),
     ] = "",
@@ -127,18 +128,18 @@ def serve(
         str,
         typer.Option(
             metavar="PATH",
-            help="Path under which a reverse proxy offers the server, such as /choose.",
+            help="Path under which a reverse proxy serves choicebo, such as /choose.",
             show_default=False,
         ),
     ] = "",
     log: Annotated[
         Log,
         typer.Option(
-            help="What is written to stderr: warnings only, or a line for each request, without tokens or answers."
+            help="What to write to stderr: only warnings, or also a line for each request, without tokens or answers."
         ),
     ] = Log.warnings,
     browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="Whether to open the page in a browser, where there is one.")
+        bool, typer.Option("--browser/--no-browser", help="Whether to open the page in a browser.")
     ] = True,
 ) -> None:
     """Answer questions in a browser: choose, see the result and the history, set up studies, invite others.
@@ -189,7 +190,7 @@ def serve(
     if log is not Log.warnings:
         server_log.start(log.value)
     if port is None and port_of(bound) != DEFAULT_PORT:
-        output.note(f"Port {DEFAULT_PORT} is in use, so this is another one.")
+        output.note(f"Port {DEFAULT_PORT} is in use, so another one is used.")
     _run(listening(app, settings), bound, token, root_path, browser and _has_desktop())
 
 

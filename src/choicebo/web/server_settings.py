@@ -45,7 +45,7 @@ class ServerSettings:
     host: str = "127.0.0.1"
     port: int = 8000
     token: str | None = field(default=None, repr=False)
-    """What the owner shows to be let in; None: everybody who reaches the server is the owner."""
+    """The owner's secret; None: everybody who reaches the server is the owner."""
     workers: int = 0
     """Processes that compute; 0: one for each core, at least two."""
     share_result: bool = False
@@ -55,7 +55,7 @@ class ServerSettings:
     patience: float = 4.0
     """Seconds that a person waits for the model before a question without it is asked; 0: as long as it takes."""
     proxy: str = ""
-    """Addresses or networks of reverse proxies, with commas between them: only they may say whom a request comes from."""
+    """Addresses or networks of reverse proxies, separated by commas; only they may say whom a request comes from."""
 
     most_seconds: float = 0.0
     """Seconds that one computation may take before its process is replaced; 0: five minutes."""
@@ -67,8 +67,8 @@ class ServerSettings:
     def __post_init__(self) -> None:
         if self.token is None and not is_loopback(self.host):
             raise InvalidInputError(
-                f"The address {self.host} can be reached from other machines, so a token is needed; here is a fresh one: "
-                f"--token {secrets.token_urlsafe(SHORTEST_TOKEN)}"
+                f"The address {self.host} can be reached from other machines, so it needs a token; here is a new "
+                f"one: --token {secrets.token_urlsafe(SHORTEST_TOKEN)}"
             )
         if self.token is not None and len(self.token) < SHORTEST_TOKEN:
             raise InvalidInputError(

@@ -53,7 +53,7 @@ LIKELIHOODS = (
     ("choice", "kept unless another one is better in everything"),
     ("pseudo_rational", "kept if it is the best in something"),
     ("batch_preference", "one winner, one objective"),
-    ("noticeable_difference", "one objective, small differences not noticed"),
+    ("noticeable_difference", "one objective, small differences go unnoticed"),
 )
 LONGEST_TEMPLATE = 64_000
 COLUMNS = ("kind", "name", "low", "high", "unit", "step", "scale", "values", "today", "context")
@@ -185,7 +185,9 @@ class StudyForm:
 
     def _definition(self, space: Space) -> StudyDefinition:
         if len(self.template) > LONGEST_TEMPLATE:
-            told = f"The drawing has {len(self.template)} characters: at most {LONGEST_TEMPLATE} are taken."
+            told = (
+                f"The drawing has {len(self.template)} characters: shorten it, at most {LONGEST_TEMPLATE} are accepted."
+            )
             raise FieldError("template", told)
         show = Show("svg", template=self.template) if self.template else None
         what = defined(self.name, space, self.question, self.settings, show=show, baseline=self._baseline(space))
@@ -257,7 +259,7 @@ def _parameter(row: Mapping[str, str], at: int) -> Parameter:
     if not name:
         raise FieldError(f"p-name-{at}", "Give this parameter a name.", empty=True)
     if kind not in dict(KINDS):
-        raise FieldError(f"p-kind-{at}", f"{kind!r} is no kind of parameter: choose one of the list.")
+        raise FieldError(f"p-kind-{at}", f"{kind!r} is not a kind of parameter: choose one from the list.")
     if kind in ("ordinal", "categorical"):
         return _listed(row, at)
     if kind == "angle":
@@ -296,7 +298,7 @@ def _listed(row: Mapping[str, str], at: int) -> Parameter:
     values = read_values(row["values"])
     if len(values) < 2:
         given = f"has only the value {values[0]!r}" if values else "has no values yet"
-        told = f"{row['name']!r} {given}: give two or more with commas between them, or remove it if it does not vary."
+        told = f"{row['name']!r} {given}: give two or more, separated by commas, or remove it if it does not vary."
         raise FieldError(f"p-values-{at}", told, empty=not values)
     try:
         return (Ordinal if row["kind"] == "ordinal" else Categorical)(row["name"], values)

@@ -1,4 +1,4 @@
-"""How far a study has come, going by what its model knows and not by a count of answers."""
+"""How far a study has come, judged by what its model knows and not by the number of answers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from choicebo.study import Study
 from choicebo.study.status import advise
 
 _WORDS = ((0.6, "wide open"), (0.8, "taking shape"), (0.95, "fairly clear"))
-"""What the picture is said to be below each share."""
+"""How the picture is described below each share."""
 _NOTICEABLE = 0.02
 
 
@@ -21,7 +21,7 @@ class Progress:
     reached: float
     """How much of the best that seems possible the options that look best reach, between 0 and 1."""
     stop: str = ""
-    """The advice to stop, if that is what the model says. That there is more to learn, the share says already."""
+    """The advice to stop, if that is what the model says; that there is more to learn is already clear from the share."""
     before: float | None = None
     """What was reached when this was last computed."""
 

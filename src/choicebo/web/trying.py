@@ -110,7 +110,7 @@ def tried(study: Study, found: StudyResult, given: Mapping[str, str]) -> Tried:
 
 
 def _alike(fields: Sequence[Field], one: Option, other: Option) -> bool:
-    """Whether two options differ by less than a step of the sliders: then they are one, which the model has a word on."""
+    """Whether two options differ by less than a step of the sliders: then they are the same one, which the model knows."""
     for field in fields:
         if field.share is None:
             if one[field.name] != other[field.name]:

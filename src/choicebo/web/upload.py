@@ -36,7 +36,9 @@ def read_catalogue(
     table.file.seek(0)
     content = table.file.read(_TABLE_BYTES + 1)
     if len(content) > _TABLE_BYTES:
-        raise SpaceError(f"The table is too large: at most {_TABLE_BYTES >> 20} MB are taken.")
+        raise SpaceError(
+            f"The table is too large: leave out rows or columns, at most {_TABLE_BYTES >> 20} MB are accepted."
+        )
     name = base_name(table.filename or "") or "table.csv"
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "table.csv"

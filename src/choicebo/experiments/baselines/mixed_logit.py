@@ -1,7 +1,7 @@
 """Multinomial and mixed logit by xlogit: the usual models of single choices by many people.
 
-xlogit foretells a person by the distribution of tastes in the population. A person's own answers say more: draws of that
-distribution, weighted by how well they explain the answers, foretell the next ones (Train 2009, chapter 11).
+xlogit predicts a person from the distribution of tastes in the population. A person's own answers say more: draws of that
+distribution, weighted by how well they explain the answers, predict the next ones (Train 2009, chapter 11).
 """
 
 from __future__ import annotations

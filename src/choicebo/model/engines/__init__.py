@@ -38,11 +38,11 @@ __all__ = [
 QUESTION = Limits(r_hat=1.05, effective_draws=200.0)
 """Enough for the next question of a study."""
 _WORK_OF_A_QUESTION = 12_000
-"""Draws of each chain times choices, at the most: nobody waits for the last digit of a question."""
+"""At most so many draws of each chain times choices: the last digit of a question is not worth waiting for."""
 _SAMPLED_FOR_A_QUESTION = 1000
-"""Choices up to which a question waits for draws of the posterior itself; of more, the nearest Gaussian's do."""
+"""Up to this many choices, a question uses draws of the posterior itself; with more, those of the nearest Gaussian."""
 _LEARNED_FOR_A_QUESTION = 300
-"""Of many choices, so many say what the hyperparameters of a question are."""
+"""Number of choices from which a question learns the hyperparameters, if there are many."""
 
 
 def question_engine(name: str) -> Engine:
@@ -77,6 +77,6 @@ def engine_named(engine: str | Engine) -> Engine:
         return engine
     if not isinstance(engine, str) or engine not in ENGINES:
         raise InvalidInputError(
-            f"engine must be one of {', '.join(map(repr, ENGINES))} or an engine object, got {as_given(engine)}"
+            f"engine must be one of {', '.join(map(repr, ENGINES))} or an engine object, got {as_given(engine)}."
         )
     return ENGINES[engine]()

@@ -125,7 +125,7 @@ def _averaged_convex(parts: list[ArrowPrecision]) -> ArrowPrecision:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ArrowFactor:
-    """A lower Cholesky factor, people first; used in the place of a matrix."""
+    """A lower Cholesky factor, people first; used instead of a matrix."""
 
     precision: ArrowPrecision
     lower: Singles
@@ -192,7 +192,7 @@ class ArrowFactor:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ArrowInverse:
-    """The inverse of a precision, used in the place of a matrix."""
+    """The inverse of a precision, used instead of a matrix."""
 
     factor: ArrowFactor
 
@@ -204,7 +204,7 @@ class ArrowInverse:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ArrowRoot:
-    """A square root of the covariance, used in the place of a matrix: ``noise @ root.T``."""
+    """A square root of the covariance, used instead of a matrix: ``noise @ root.T``."""
 
     factor: ArrowFactor
 

@@ -158,7 +158,7 @@ class Reporter:
         if self._callback is None:
             return
         if self._callback(stage, self._low + (self._high - self._low) * fraction) is False:
-            raise FitInterruptedError(f"the fit was interrupted by its progress callback during {stage!r}")
+            raise FitInterruptedError(f"The fit was interrupted by its progress callback during {stage!r}.")
 
     def part(self, low: float, high: float) -> Reporter:
         """A reporter for a part of this one's share."""

@@ -70,7 +70,7 @@ class Elliptical:
             or self.num_samples < 4
             or self.num_warmup < 0
         ):
-            raise InvalidInputError("ess needs thin of at least 1, 4 draws and no negative warm-up")
+            raise InvalidInputError("ess needs a thin of at least 1, at least 4 draws and a warm-up of at least 0.")
 
     @property
     def name(self) -> str:

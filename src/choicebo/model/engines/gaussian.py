@@ -173,7 +173,7 @@ def _newton_factor(precision: Any) -> tuple[Any, bool]:
     while (factor := _factor(precision, shift)) is None:
         shift = 2.0 * shift if shift else 0.5
         if shift > 1e30:
-            raise NumericalError("the posterior's curvature is not finite; check the options, or try another seed")
+            raise NumericalError("The posterior's curvature is not finite; check the options, or try another seed.")
     return factor, shift > 0.0
 
 

@@ -49,7 +49,7 @@ _LONG_SHARE, _LONG = 0.2, 3.0
 _FEWEST_DRAWS = 60
 """Draws of each chain that ``max_work`` always allows."""
 _KEPT = 640
-"""Draws that the posterior holds at the most, of both groups of chains together; more were only needed to converge."""
+"""At most so many draws of both groups of chains together are kept in the posterior; more were only needed to converge."""
 
 
 class Target(NamedTuple):
@@ -173,21 +173,21 @@ class Hamiltonian:
     max_samples: int = 400
     """... up to so many of each chain."""
     max_work: int | None = None
-    """Where given, a chain makes no more draws than this divided by the number of choices: many of them take longer."""
+    """If given, a chain makes at most this many draws divided by the number of choices, because many choices take longer."""
     max_choices: int = 50_000
-    """Of more different choices the draws are those of the nearest Gaussian, a variational approximation; the diagnostics say
-    so."""
+    """With more different choices, the draws are those of the nearest Gaussian, a variational approximation; the
+    diagnostics say so."""
     num_samples: int = 10
-    """Of each chain, before the limits are first looked at, and between two looks."""
+    """Draws of each chain before the limits are first checked, and between two checks."""
     groups: int = 2
-    """Of sixteen chains each; they run at the same time where there are processors for it."""
+    """Groups of sixteen chains each; they run at the same time if there are enough processors."""
     num_warmup: int = 15
     """Transitions per chain that tune the step size and are thrown away."""
     trajectory: float = 1.8
     """Mean length of a trajectory. A quarter turn of a standard normal, after which a draw is independent of the one
     before, is 1.6; the posterior is wider than the mass matrix says in some directions."""
     max_steps: int = 30
-    """At most so many for a trajectory, whatever the step size; each costs two gradients."""
+    """Most steps of a trajectory, whatever the step size; each costs two gradients."""
     target_acceptance: float = 0.92
     first_step_size: float = 0.9
     curvature_draws: int = 4
@@ -200,19 +200,19 @@ class Hamiltonian:
         draws = self.num_samples, self.num_warmup
         if not are_whole(*counts, *draws) or min(counts) < 1 or min(draws) < 4:
             raise InvalidInputError(
-                "hmc needs at least 1 group, 1 step, 1 curvature draw, 1 choice, 4 draws and 4 warm-up transitions"
+                "hmc needs at least 1 group, 1 step, 1 curvature draw, 1 choice, 4 draws and 4 warm-up transitions."
             )
         if not are_whole(self.max_samples) or self.max_samples < self.num_samples:
             raise InvalidInputError(
-                f"max_samples is {as_given(self.max_samples)}; give at least num_samples = {self.num_samples}"
+                f"max_samples is {as_given(self.max_samples)}; give at least num_samples = {self.num_samples}."
             )
         if not is_number(self.target_acceptance) or not 0.0 < self.target_acceptance < 1.0:
             raise InvalidInputError(
-                f"target_acceptance must lie between 0 and 1, got {as_given(self.target_acceptance)}"
+                f"target_acceptance must lie between 0 and 1, got {as_given(self.target_acceptance)}."
             )
         for what in ("trajectory", "first_step_size"):
             if not is_number(getattr(self, what)) or not 0.0 < getattr(self, what) < math.inf:
-                raise InvalidInputError(f"{what} must be positive, got {as_given(getattr(self, what))}")
+                raise InvalidInputError(f"{what} must be positive, got {as_given(getattr(self, what))}.")
 
     @property
     def name(self) -> str:

@@ -274,16 +274,16 @@ class Laplace:
     starts: int = 32
     """Random starting points of the short course."""
     finalists: int = 8
-    """So many of the best are followed to their modes."""
+    """Number of the best that are followed to their modes."""
     ascents: int = 2
-    """From so many of the best modes the hyperparameters are climbed to; the best end counts."""
+    """Number of the best modes from which the hyperparameters are optimised; the best result counts."""
     max_rounds: int = 30
-    """At most so many steps on the hyperparameters; they end when a step promises less than 0.02 nats."""
+    """Most steps on the hyperparameters; they end earlier when a step promises less than 0.02 nats."""
     rival: float = 4.0
     """Modes whose evidence is less than this below the best one's are kept, in nats: chains start there, too."""
     subset: int = 1000
-    """Of more than twice as many choices, hyperparameters and modes are learned from so many, spread evenly over all; the best
-    modes are then followed on all choices."""
+    """If there are more than twice as many choices, hyperparameters and modes are learned from this many, spread evenly
+    over all; the best modes are then followed on all choices."""
     num_samples: int = 400
     num_chains: int = 4
     """The draws are independent; they are handed out as that many chains so that every engine's look alike."""
@@ -293,7 +293,7 @@ class Laplace:
         counts = self.starts, self.finalists, self.ascents, self.max_rounds, self.num_chains, self.subset
         if not are_whole(*counts, self.num_samples) or min(counts) < 1 or self.num_samples < 4:
             raise InvalidInputError(
-                "laplace needs at least 1 start, 1 finalist, 1 ascent, 1 round, 1 choice, 1 chain and 4 draws"
+                "laplace needs at least 1 start, 1 finalist, 1 ascent, 1 round, 1 choice, 1 chain and 4 draws."
             )
 
     @property

@@ -34,7 +34,7 @@ _FIRST, _SHORTEST, _LONGEST = 0.3, 0.005, 0.6
 and grows while it does not (as in Riedmiller and Braun 1993): the slopes differ by orders of magnitude, and are noisy."""
 _TURNED, _STRAIGHT = 0.5, 1.2
 _LAST = 8
-"""The result is the average over so many of the last steps."""
+"""The result is the average over this many of the last steps."""
 _QUICK = Hamiltonian(num_warmup=6)
 
 

@@ -157,16 +157,16 @@ class Variational:
     starts: int = 16
     """Random starting points of the short course."""
     finalists: int = 2
-    """So many of the best then run the long course; the one with the best bound at its end counts."""
+    """Number of the best that run the long course; the one with the best bound at its end counts."""
     rounds: int = 30
-    """Of the long course."""
+    """Rounds of the long course."""
     steps_per_round: int = 5
     """Steps on the approximation for each step on the hyperparameters."""
     learning_rate: float = 0.1
     hyper_learning_rate: float = 0.3
     subset: int = 1000
-    """Of more than twice as many choices, hyperparameters are learned from so many, spread evenly over all; the approximation
-    is then fitted to all choices."""
+    """If there are more than twice as many choices, hyperparameters are learned from this many, spread evenly over all; the
+    approximation is then fitted to all choices."""
     num_samples: int = 400
     num_chains: int = 4
     """The draws are independent; they are handed out as that many chains so that every engine's look alike."""
@@ -175,12 +175,12 @@ class Variational:
     def __post_init__(self) -> None:
         if not isinstance(self.covariance, str) or self.covariance not in COVARIANCES:
             raise InvalidInputError(
-                f"covariance must be one of {', '.join(COVARIANCES)}, got {as_given(self.covariance)}"
+                f"covariance must be one of {', '.join(COVARIANCES)}, got {as_given(self.covariance)}."
             )
         counts = self.starts, self.finalists, self.rounds, self.steps_per_round, self.num_chains, self.subset
         if not are_whole(*counts, self.num_samples) or min(counts) < 1 or self.num_samples < 4:
             raise InvalidInputError(
-                "vi needs at least 1 start, 1 finalist, 1 round, 1 step, 1 choice, 1 chain and 4 draws"
+                "vi needs at least 1 start, 1 finalist, 1 round, 1 step, 1 choice, 1 chain and 4 draws."
             )
 
     @property

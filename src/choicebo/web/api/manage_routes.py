@@ -23,7 +23,7 @@ Person = Annotated[str, Path(description="The name of a rater.")]
 
 @router.patch("/studies/{name}", summary="Edit a study")
 def edit(request: Request, found: OwnerSitting, given: EditIn) -> StudyDetail:
-    """Change what leaves the meaning of the answers alone; what is not sent stays as it is."""
+    """Change what does not affect the meaning of the answers; fields that are not sent stay as they are."""
     study, before = found.study, found.study.name
     changes: dict[str, Any] = given.model_dump(exclude_none=True)
     if given.show is not None:
@@ -37,14 +37,14 @@ def edit(request: Request, found: OwnerSitting, given: EditIn) -> StudyDetail:
 
 @router.post("/studies/{name}/duplicate", summary="Duplicate a study", status_code=201)
 def duplicate(found: OwnerSitting, given: DuplicateIn) -> StudyDetail:
-    """A new study of the same definition; on demand with the raters and the answers."""
+    """Create a study with the same definition, and on request with the raters and answers."""
     with found.study.duplicate(given.name, answers=given.answers) as copy:
         return routes.study(Seat(copy, found.visitor, found.metrics))
 
 
 @router.post("/studies/{name}/archive", summary="Archive a study")
 def archive(found: OwnerSitting) -> StudyDetail:
-    """It can be read, and nothing is asked or answered."""
+    """It can still be read, but nothing is asked or answered."""
     found.study.archive()
     return routes.study(found)
 
@@ -62,7 +62,7 @@ def delete(
     found: OwnerSitting,
     confirm: Annotated[str, Query(description="The name of the study once more.")],
 ) -> DeletedOut:
-    """With everything in it, for good: take an export before."""
+    """Deletes everything in it for good: export it first."""
     name = found.study.name
     if confirm != name:
         raise StudyError(f"confirm is not the name of the study, {name!r}: nothing was deleted.")
@@ -74,11 +74,9 @@ def delete(
 def remove_rater(
     found: OwnerSitting,
     rater: Person,
-    answers: Annotated[
-        Literal["keep", "retract"], Query(description="Whether what they answered goes on counting.")
-    ] = "keep",
+    answers: Annotated[Literal["keep", "retract"], Query(description="Whether their answers still count.")] = "keep",
 ) -> list[RaterOut]:
-    """Their link is void; they can be brought back."""
+    """Their link stops working; they can be restored later."""
     found.study.remove_rater(rater, answers=answers)
     return [RaterOut.of(each) for each in found.study.raters()]
 

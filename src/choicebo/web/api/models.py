@@ -18,7 +18,7 @@ Positions = Annotated[list[Position], Field(max_length=12)]
 Said = Annotated[
     dict[str, Any] | None,
     BeforeValidator(lambda marks: marks.to_dict() if isinstance(marks, Marks) else marks),
-    Field(default=None, description="`best`, `worst` or `ranking` as it was answered; null if `kept` says all."),
+    Field(default=None, description="`best`, `worst` or `ranking` as answered; null if `kept` says everything."),
 ]
 
 
@@ -42,7 +42,7 @@ class _Out(BaseModel):
 
     @classmethod
     def of(cls, record: object) -> Self:
-        """What is told of a record of the study, which has attributes of the same names."""
+        """A record of the study, which has attributes of the same names."""
         return cls.model_validate(record)
 
 
@@ -108,7 +108,7 @@ class StudyIn(_In):
 
 
 class EditIn(_In):
-    """What is to change of a study; what is left out stays as it is."""
+    """What to change in a study; fields that are left out stay as they are."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"question": "Which loaves would you bake again?"}]})
 
@@ -123,7 +123,7 @@ class DuplicateIn(_In):
     model_config = ConfigDict(json_schema_extra={"examples": [{"name": "bread, again", "answers": False}]})
 
     name: str = Field(min_length=1, max_length=200)
-    answers: bool = Field(default=False, description="Whether it has the raters and all answers, too.")
+    answers: bool = Field(default=False, description="Whether to copy the raters and all answers too.")
 
 
 class DeletedOut(_Out):
@@ -156,7 +156,7 @@ class Thinking(_Out):
 
 
 class SaidIn(_In):
-    """What was said of some options, in one of these ways."""
+    """An answer about some options, in one of these ways."""
 
     kept: Positions | None = Field(
         default=None, description="Positions in `options`; none means that the baseline beats them all."
@@ -224,21 +224,21 @@ class ClashOut(_Out):
     """An answer that is unlike the others, and the one that it clashes with most."""
 
     past: PastOut = Field(description="The answer; send another one for its question as a correction to change it.")
-    probability: float = Field(description="Of the answer, going by all others.")
-    expected: list[int] = Field(description="Positions that were to be expected to be kept.")
+    probability: float = Field(description="Probability of the answer, judging by all others.")
+    expected: list[int] = Field(description="Positions that were expected to be kept.")
     against: PastOut | None
     disputed: list[Option] = Field(description="Options that one of the two kept and the other did not.")
 
 
 class WishesIn(_In):
-    """What the next question is to be like. What is left out stays as it was."""
+    """What the next question should be like. Fields that are left out stay as they were."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"like": {"minutes": 12}}]})
 
-    locked: Option | None = Field(default=None, description="Values that new options have until it is `{}`.")
-    like: Option | str | int | None = Field(default=None, description="An option of which more are wanted.")
+    locked: Option | None = Field(default=None, description="Values that all new options must have; `{}` removes them.")
+    like: Option | str | int | None = Field(default=None, description="An option to show more of.")
     include: Annotated[list[Option | str | int], Field(max_length=11)] | None = Field(
-        default=None, description="Options that the next question has as they are."
+        default=None, description="Options that the next question must show."
     )
     context: Option | None = Field(
         default=None, description="A value for each context of the space, until another is given."
@@ -285,11 +285,11 @@ class ResultOut(_Out):
     latent_dim: int | None
     pareto_set: list[ParetoOut]
     objectives: list[str] = Field(description="What drives each hidden objective, in a sentence.")
-    known: list[KnownOut] = Field(description="What is known already, and how much it counts.")
+    known: list[KnownOut] = Field(description="Known objectives, and how much each counts.")
     advice: str | None
     stop: bool | None
     diagnostics: list[str]
-    stage: str = Field(description="What it rests on: the model of so many answers, or counts.")
+    stage: str = Field(description="What it is based on: the model of so many answers, or counts.")
     names: list[str] = Field(description="The name of each hidden objective; empty for one without a name.")
     unseen: ParetoOut | None = Field(description="The most promising option that was not shown yet.")
     trust: str = Field(description="What is poor about the fit, and what to do; empty if nothing is.")
@@ -301,7 +301,7 @@ class PersonOut(_Out):
 
     name: str
     answers: int
-    at_random: bool = Field(description="Whether they seem to answer at random, and are counted for little.")
+    at_random: bool = Field(description="Whether they seem to answer at random; such answers count for little.")
     lapse: float = Field(description="How probable a slip is.")
 
 
@@ -309,13 +309,13 @@ class OptionForPeopleOut(_Out):
     """An option, and how probable it is that nothing beats it."""
 
     option: Option
-    consensus: float = Field(description="For what all share.")
-    everybody: float = Field(description="For everybody at once, but for those who answer at random.")
+    consensus: float = Field(description="Probability for the taste that all share.")
+    everybody: float = Field(description="Probability for everybody at once, except those who answer at random.")
     by_person: dict[str, float]
 
 
 class ShareOut(_Out):
-    """The share of personal taste in what decides, with its 95 % interval."""
+    """The share of personal taste, with its 95 % interval."""
 
     estimate: float
     lower: float
@@ -323,10 +323,10 @@ class ShareOut(_Out):
 
 
 class LikenessOut(_Out):
-    """Probability that two people keep the same of a random set, in the order of the people."""
+    """Probability that two people keep the same options of a random set, in the order of the people."""
 
     mean: list[list[float]]
-    lower: list[list[float]] = Field(description="The central 95 % of it.")
+    lower: list[list[float]] = Field(description="The central 95 % interval.")
     upper: list[list[float]]
 
 
@@ -337,7 +337,7 @@ class AgreementOut(_Out):
     share: ShareOut
     sentences: list[str]
     matrix: LikenessOut
-    consensus: list[OptionForPeopleOut] = Field(description="What nothing beats for what all share.")
+    consensus: list[OptionForPeopleOut] = Field(description="What nothing beats by the taste that all share.")
     for_everybody: list[OptionForPeopleOut] = Field(description="What is probably acceptable to everybody; often none.")
     compromise: OptionForPeopleOut
     dividing: list[OptionForPeopleOut] = Field(description="What divides people most, first.")
@@ -387,7 +387,7 @@ class MeasurementOut(_Out):
 
 
 class ObjectiveNameIn(_In):
-    """A name for a hidden objective; empty takes it away."""
+    """A name for a hidden objective; an empty name removes it."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"name": "contrast"}]})
 
@@ -424,4 +424,4 @@ class TokenOut(_Out):
 
     rater: str
     token: str
-    path: str = Field(description="Where the rater's browser is to go on this server.")
+    path: str = Field(description="Path on this server that the rater's browser opens.")

@@ -54,9 +54,10 @@ if TYPE_CHECKING:
 
 DESCRIPTION = (
     "Questions and answers of choicebo studies for other clients. Send the owner's or a rater's token as "
-    "`Authorization: Bearer TOKEN`; a server that only this machine can reach needs none. Answers are idempotent: the same "
-    "one sent twice is one. A slash or percent sign in the name of a study is escaped once more in the path. Within version 1 "
-    'nothing is taken away: fields and addresses may be added. An error is `{"error": "a sentence"}` with a fitting status.'
+    "`Authorization: Bearer TOKEN`; a server that only this machine can reach needs none. Answers are "
+    "idempotent: the same one "
+    "sent twice counts once. Escape a slash or percent sign in the name of a study twice in the path. Within version 1 "
+    'fields and addresses may be added, but none is removed. An error is `{"error": "a sentence"}` with a fitting status.'
 )
 _LONGEST_WAIT = 60.0
 
@@ -64,12 +65,12 @@ errors: dict[int | str, dict[str, Any]] = {
     code: {"model": ErrorOut, "description": words}
     for code, words in {
         400: "Not accepted; the sentence says what is.",
-        401: "No token, or one that is not for this.",
+        401: "No token, or one that does not allow this.",
         404: "There is none.",
-        409: "Another answer or study is there.",
+        409: "There is already another answer or study.",
         413: "The body is too large.",
         423: "The study is archived, or the database can only be read.",
-        422: "Not of the right form.",
+        422: "The request has the wrong form.",
         429: "Too many wrong tokens.",
         503: "The database cannot be reached.",
     }.items()
@@ -95,7 +96,7 @@ def sitting(request: Request, name: Annotated[str, Path(description="The name of
 def owner_sitting(found: Annotated[Seat, Depends(sitting)]) -> Seat:
     """The study in the path, for its owner."""
     if not found.visitor.is_owner:
-        raise NotAllowedError("This is for the owner of the study.")
+        raise NotAllowedError("Only the owner of the study may do this: send the owner's token.")
     return found
 
 
@@ -150,7 +151,7 @@ async def question(request: Request, found: Sitting, wait: Wait = 0.0, context: 
 
 @router.post("/studies/{name}/questions/{number}/answer", summary="Answer")
 def answer(request: Request, found: Sitting, number: Number, given: AnswerIn) -> AnswerOut:
-    """Store what was said. The same again changes nothing; another answer is refused unless a correction."""
+    """Store an answer. The same one sent again changes nothing; a different one is refused unless it is a correction."""
     told = found.tell(number, **given.said(), seconds=given.seconds, correction=given.correction)
     return AnswerOut.of(told)
 
@@ -167,10 +168,12 @@ def undo(
     found: Sitting,
     latest: Annotated[
         int | None,
-        Query(ge=0, le=2**31, description="The id of what is to be taken back; nothing is if it is not the latest."),
+        Query(
+            ge=0, le=2**31, description="The id of the answer to take back; nothing happens if it is not the latest."
+        ),
     ] = None,
 ) -> list[PastOut]:
-    """Take back the caller's latest answer, skip or import; its question is open again. With `latest` sent twice it is one."""
+    """Take back the caller's latest answer, skip or import, and reopen its question. With `latest` it is safe to send twice."""
     taken = found.study.undo(rater=found.rater, latest=latest)
     return [PastOut.of(past) for past in taken]
 
@@ -189,7 +192,7 @@ def history(found: Sitting) -> list[PastOut]:
 
 @router.post("/studies/{name}/answers/{answer}/retract", summary="Retract an answer")
 def retract(found: Sitting, answer: Number) -> PastOut:
-    """It stays in the history, and is not learned from."""
+    """It stays in the history, but the model ignores it."""
     found.study.retract(found.past(answer))
     return PastOut.of(found.past(answer))
 
@@ -201,15 +204,15 @@ def restore(found: Sitting, answer: Number) -> PastOut:
     return PastOut.of(found.past(answer))
 
 
-@router.get("/studies/{name}/wishes", summary="What the next question is to be like")
+@router.get("/studies/{name}/wishes", summary="What the next question should be like")
 def wishes(found: Sitting) -> WishesOut:
-    """The caller's wishes: locks, which stay, and what is for one question."""
+    """The caller's wishes: locks, which stay, and wishes for one question."""
     return WishesOut.of(found.study.wishes(found.rater))
 
 
 @router.post("/studies/{name}/wishes", summary="Steer the next question")
 def steer(found: Sitting, given: WishesIn) -> WishesOut:
-    """Lock values, ask for more like an option, or add options of one's own. An open question stays as it is."""
+    """Lock values, ask for more like an option, or add your own options. An open question stays as it is."""
     how = given.model_dump()
     return WishesOut.of(found.study.steer(found.rater, **how))
 
@@ -219,7 +222,9 @@ async def clashes(request: Request, found: Sitting, wait: Wait = 0.0) -> list[Cl
     """Answers of the caller, or of everybody for the owner, that are unlike the others; 202 while it is being computed."""
     study = found.study
     if not found.visitor.is_owner and study.raters_mode != "separate":
-        raise NotAllowedError("What is unlike the answers of others is for the owner of the study.")
+        raise NotAllowedError(
+            "Only the owner of the study may compare answers with those of others: send the owner's token."
+        )
     own = found.rater if study.raters_mode == "separate" else None
     begun = await run_in_threadpool(server_of(request).begin_status, study, own)
     known = await within(request, found, wait, begun)
@@ -228,7 +233,7 @@ async def clashes(request: Request, found: Sitting, wait: Wait = 0.0) -> list[Cl
     return [ClashOut.of(each) for each in known.surprising]
 
 
-Whose = Annotated[str, Query(description="Whose, where each rater is learned from alone; the caller's own.")]
+Whose = Annotated[str, Query(description="Whose result, if each rater is learned from alone; by default the caller's.")]
 
 
 @router.get("/studies/{name}/result", summary="What is known", responses={202: {"model": LearningOut}})
@@ -249,17 +254,15 @@ async def result(
 
 @router.get("/studies/{name}/agreement", summary="What suits everybody", responses={202: {"model": Thinking}})
 async def agreement(request: Request, found: OwnerSitting, wait: Wait = 0.0) -> AgreementOut:
-    """Where tastes are related, what suits all and each, and how alike any two people are; 202 while it is computed."""
+    """If tastes are related: what suits all, what suits each, and how alike any two people are; 202 while it is computed."""
     if found.study.raters_mode != "related":
-        raise StudyError(
-            "How far people agree is known where tastes are related: create a study with raters 'related'."
-        )
+        raise StudyError("Agreement between people is learned only with raters 'related': create a study with it.")
     begun = await run_in_threadpool(server_of(request).begin_agreement, found.study)
     known = await within(request, found, wait, begun)
     if known is None and not begun.done():
         return _thinking()  # type: ignore[return-value]
     if known is None:
-        raise StudyError("How far people agree is known once two of them have answered.")
+        raise StudyError("Agreement between people is known once two of them have answered.")
     return AgreementOut(**known.to_dict())
 
 
@@ -311,7 +314,7 @@ def _measured_names(study: Study) -> list[str]:
 
 @router.post("/studies/{name}/objectives/{number}", summary="Name a hidden objective")
 def name_objective(found: OwnerSitting, number: Number, given: ObjectiveNameIn, rater: Whose = "") -> ObjectiveNameOut:
-    """The name follows the objective when later fits number it differently. Empty takes it away."""
+    """The name follows the objective when later fits number it differently. An empty name removes it."""
     found.study.name_objective(number, given.name, whose(found, rater))
     return ObjectiveNameOut(number=number, name=given.name.strip())
 
@@ -336,9 +339,9 @@ def export(found: OwnerSitting) -> dict[str, Any]:
 
 
 def _result_of(request: Request, found: Seat, rater: str) -> str | None:
-    """Whose answers the result is learned from that the caller may see."""
+    """Whose result the caller may see."""
     if not sees_result(request, found):
-        raise NotAllowedError("The result of this study is for its owner.")
+        raise NotAllowedError("Only the owner of the study may see its result: send the owner's token.")
     return whose(found, rater)
 
 

@@ -50,7 +50,7 @@ NOTICES = {
     "answered": "This question was answered already, perhaps in another window. That answer stands; here is what is next.",
 }
 _BEFORE_PROGRESS = 5.0
-"""Seconds for which the part of the page that says how far it has come waits for that."""
+"""Seconds to wait for how far the study has come before showing the page without it."""
 COACHED = "choicebo_coached"
 """Cookie of those who have seen how to choose."""
 _YEAR = 365 * 24 * 3600
@@ -87,7 +87,7 @@ def _store(sitting: Seat, form: FormData) -> str:
             if said is None:
                 return "empty"
             if said == {"kept": []} and sitting.study.baseline is None:
-                raise StudyError("There is nothing to compare with: mark at least one, or skip.")
+                raise StudyError("Nothing is marked: mark at least one option, or skip.")
             sitting.tell(number, **said, seconds=_seconds(form))
     except AlreadyAnsweredError:
         return "answered"
@@ -139,7 +139,7 @@ def _begin_progress(request: Request, sitting: Seat) -> Future[Progress | None] 
 
 
 def _progress(request: Request, sitting: Seat, shown: bool = False, late: bool = False) -> dict[str, Any]:
-    """What is known at once of how far the study has come.
+    """How far the study has come, as far as it is known at once.
 
     ``shown``: whether the page has looked since the answer; ``late``: whether what it looked for is still being computed.
     """
@@ -187,7 +187,7 @@ def drawing(sitting: Sitting, option: str) -> Response:
     try:
         known = json.loads(option)
     except (ValueError, RecursionError):
-        raise StudyError("The option is not JSON.") from None
+        raise StudyError("The option is not valid JSON: load the page again.") from None
     return Response(pictures.drawing(sitting.study, known), media_type="image/svg+xml", headers=_PICTURE_HEADERS)
 
 
@@ -195,7 +195,7 @@ def drawing(sitting: Sitting, option: str) -> Response:
 def image(sitting: Sitting, path: str) -> Response:
     """The image of an option, from the study's folder."""
     if not pictures.names_image(sitting.study, path):
-        raise StudyNotFoundError("No option of the study has such an image.")
+        raise StudyNotFoundError("No option of the study has this image.")
     file = pictures.image_file(sitting.study.folder, path)
     return FileResponse(file, media_type=pictures.MEDIA_TYPES[file.suffix.lower()], headers=_PICTURE_HEADERS)
 
@@ -278,7 +278,7 @@ def why(study: Study, question: Question) -> list[str]:
         found.append(
             f"The model behind it explains your answers so far by {objectives}{f' (named: {named})' if named else ''}."
         )
-    found.append("The order is shuffled; it means nothing.")
+    found.append("The order is random and means nothing.")
     return found
 
 

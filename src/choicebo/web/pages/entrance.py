@@ -42,7 +42,7 @@ def join(request: Request, token: str) -> Response:
     try:
         study = access.join(request, token)
     except NotAllowedError:
-        told = "This link is not valid, or no longer: ask whoever sent it for a new one."
+        told = "This link is not valid, or is no longer valid: ask the person who sent it for a new one."
         return render(request, "failure.html", status=401, code=401, message=told, back=(at("/"), "To the start"))
     response = see_other(study_path(study))
     access.remember_rater(request, response, study, token)

@@ -1,4 +1,4 @@
-"""History: every answer as it looked, newest first; retract and restore."""
+"""History: every answer as it was given, newest first; retract and restore."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _clash(sitting: Seat, found: Surprise) -> dict[str, Any]:
 
 @router.get("/study/{name}/answers/{answer}/change")
 def change(request: Request, sitting: Sitting, answer: int, notice: str = "") -> Response:
-    """A question with the answer that was given, to be answered anew."""
+    """A question with its answer, to be answered again."""
     past = _own_answer(sitting, answer)
     return render(
         request,
@@ -83,7 +83,7 @@ def change(request: Request, sitting: Sitting, answer: int, notice: str = "") ->
 
 @router.post("/study/{name}/answers/{answer}/change")
 def correct(request: Request, sitting: Sitting, answer: int, form: Form) -> Response:
-    """Store another answer in the place of one."""
+    """Replace an answer by another one."""
     past = _own_answer(sitting, answer)
     said = marked(sitting.study, form)
     if said is None and sitting.study.answer == "subset" and sitting.study.baseline is not None:
@@ -98,7 +98,7 @@ def correct(request: Request, sitting: Sitting, answer: int, form: Form) -> Resp
 def _own_answer(sitting: Seat, answer: int) -> Answer:
     past = sitting.past(answer)
     if past.question is None or past.rater != sitting.rater or past.state not in ("standing", "retracted"):
-        raise StudyNotFoundError("Only an answer of your own that still stands can be changed.")
+        raise StudyNotFoundError("Only your own answers can be changed, and only while they count.")
     return past
 
 
@@ -111,7 +111,7 @@ def amend(request: Request, sitting: Sitting, answer: int, act: str, form: Form)
     elif act == "restore":
         sitting.study.restore(past)
     else:
-        raise StudyNotFoundError("An answer can be retracted or restored.")
+        raise StudyNotFoundError("An answer can only be retracted or restored: go back to the history.")
     if wants_part(request):
         entry = _entry(sitting, sitting.past(answer))
         several = sitting.visitor.is_owner and _several(sitting)

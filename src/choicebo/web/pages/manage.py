@@ -63,7 +63,7 @@ def change(request: Request, sitting: OwnerSitting, form: Form) -> Response:
                     raise FieldError("confirm", told, empty=not typed["confirm"])
                 server.delete(study.name)
                 return see_other(at("/studies"))
-        raise InvalidInputError("There is no such button: load the page again.")
+        raise InvalidInputError("This button is unknown: load the page again.")
     except InvalidInputError as error:
         problem = _at_field(error, text(form, "act"))
     return _page(request, sitting, typed=typed, problems=Problems((problem,)), status=400)

@@ -21,7 +21,7 @@ router = APIRouter()
 
 @router.get("/study/{name}/raters")
 def raters(request: Request, sitting: OwnerSitting, remove: str = "") -> Response:
-    """The page; with ``remove`` it asks what is to become of a rater's answers."""
+    """The page; with ``remove`` it asks what to do with a rater's answers."""
     return _page(request, sitting, leaving=remove)
 
 

@@ -122,7 +122,7 @@ def _problems(request: Request, described: StudyForm) -> Problems:
 
 
 def _fields(rows: Sequence[object] = ()) -> list[str]:
-    """The names of all fields, at which something may be told."""
+    """The names of all fields that can show an error."""
     numbered = [f"p-{column}-{at}" for at in range(len(rows)) for column in COLUMNS]
     return ["name", "question", *numbered, "constraints", "objectives", "template", *SETTINGS]
 

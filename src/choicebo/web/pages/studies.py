@@ -39,7 +39,7 @@ def studies(request: Request) -> Response:
 def create(request: Request, example: str, form: Form) -> Response:
     """Create one of the ready studies and open it; one that is there already is opened."""
     if example not in EXAMPLES:
-        raise StudyNotFoundError(f"There is no example of that name: there are {', '.join(EXAMPLES)}.")
+        raise StudyNotFoundError(f"There is no example of that name: choose one of {', '.join(EXAMPLES)}.")
     with contextlib.suppress(StudyExistsError):  # a form that was sent twice
         server_of(request).create(definition(EXAMPLES[example]))
     return see_other(study_path(example))

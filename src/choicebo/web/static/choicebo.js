@@ -259,7 +259,7 @@
   });
   document.addEventListener("htmx:sendError", () => {
     if (one("#stage")) return;
-    connection("No connection, or more was sent than is taken. Try again.");
+    connection("No connection, or the upload was too large. Try again.");
   });
   document.addEventListener("htmx:beforeRequest", () => {
     if (!one("#stage")) connection("");

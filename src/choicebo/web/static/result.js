@@ -44,7 +44,7 @@
       asking?.abort();
       asking = new AbortController();
       part(form, "tried", asking.signal).catch((error) => {
-        if (error.name !== "AbortError") one("#tried").textContent = "No connection: move it again in a moment.";
+        if (error.name !== "AbortError") one("#tried").textContent = "No connection: try again in a moment.";
       });
     }, 120);
   }
