@@ -88,6 +88,8 @@ def maps(
         picture: The address of an option's picture; options without one are dots.
         ratio: Height of a picture, by its width.
     """
+    if not points:  # nothing that is known may be offered in a context
+        return []
     hidden = [
         _Way(title, [(p.mean[d], p.lower[d], p.upper[d]) for p in points], [f"{p.mean[d]:.1f}" for p in points])
         for d, title in enumerate(titles)
