@@ -98,6 +98,23 @@ def test_the_result_is_of_the_context_in_the_address_or_of_the_latest_answer(bro
     assert browser.client.get("/study/bread/result?context-0=autumn&context-1=25").status_code == 400
 
 
+def test_a_context_in_which_nothing_known_may_be_offered_has_a_result_that_says_so(
+    serve: Callable[..., Browser],
+) -> None:
+    browser = serve()
+    rules = ["not (season == 'winter' and ice > 1)", "not (season == 'summer' and ice < 2)"]
+    space = cb.Space([cb.Real("ice", 0, 10), cb.Context("season", ["summer", "winter"])], constraints=rules)
+    with Study.create(browser.url, "bread", space, engine="laplace", latent_dim=1, initial_queries=2) as study:
+        for _ in range(3):
+            study.tell(study.ask(context={"season": "summer"}), [0])
+        assert study.result(context={"season": "winter"}).points == ()
+        assert study.status(context={"season": "winter"}).advice is None
+    browser.client.get("/study/bread/result/events?context-0=winter")
+    page = browser.client.get("/study/bread/result?context-0=winter")
+    assert "Nothing seen so far can be offered in this context" in page.text
+    assert browser.client.get("/study/bread/download/report.html?context-0=winter").status_code == 200
+
+
 def test_other_clients_give_and_read_contexts(browser: Browser) -> None:
     api = "/api/v1/studies/bread"
     asked = browser.client.get(f"{api}/question?wait=30").json()

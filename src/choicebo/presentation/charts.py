@@ -91,6 +91,8 @@ def maps(
         ratio: Height of a picture, by its width.
         measured: What is known of measured objectives; one without a value for every option has no axis.
     """
+    if not points:  # nothing that is known may be offered in a context
+        return []
     hidden = [
         _Way(title, [(p.mean[d], p.lower[d], p.upper[d]) for p in points], [f"{p.mean[d]:.1f}" for p in points])
         for d, title in enumerate(titles)
