@@ -58,7 +58,7 @@ def predict(
                 else opened.predict([given], rater, progress=progress)[0]
             )
         if found is None:
-            raise InvalidInputError("Every option was shown: there is no other one.")
+            raise InvalidInputError("Every option was already shown: name one to predict it.")
         measured = measured_of(opened, [found.option], opened.posterior(rater))
         described = describe(opened.space, found.option, measured)
     if json:

@@ -22,7 +22,7 @@ def status(
     study: arguments.Address,
     name: arguments.Name = None,
     rater: arguments.OnlyRater = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Do not fit the model: counts only, at once.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Do not fit the model; print only counts, at once.")] = False,
     context: arguments.Context = None,
     json: arguments.Json = False,
 ) -> None:

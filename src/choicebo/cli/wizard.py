@@ -30,7 +30,7 @@ _KINDS = {
     "3": "one of several values in an order, such as small, medium, large",
     "4": "one of several values without an order, such as a colour",
     "5": "always the same value",
-    "6": "an angle or a hue: it goes round",
+    "6": "an angle or a hue: the end meets the start",
     "7": "given by the situation and not chosen, such as the season",
 }
 _WAYS = {

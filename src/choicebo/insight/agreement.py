@@ -209,7 +209,7 @@ def agreement(
     context: Mapping[str, Any] | None = None,
     seed: int = 0,
 ) -> PeopleInsight:
-    """Compare several people: what suits all, what each of them, and where they differ.
+    """Compare several people: what suits all of them, what suits each, and where they differ.
 
     Args:
         posterior: Of ``ChoiceGP(raters="related")``, fitted to choices of at least two people.

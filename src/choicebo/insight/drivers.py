@@ -96,7 +96,7 @@ class Objective:
     """How much it varies over the space, in units of the noise of an answer."""
     drivers: tuple[Driver, ...]
     name: str = ""
-    """What a person called it; empty if nobody did."""
+    """The name that a person gave it; empty if it has none."""
     changes: tuple[ContextChange, ...] = ()
     """How much of it changes with each `Context` of the space."""
 

@@ -41,7 +41,7 @@ class KnownObjective:
 
     @property
     def title(self) -> str:
-        """How pictures call it."""
+        """Its title in pictures."""
         return f"{self.name} ({self._kind})"
 
     @property

@@ -152,7 +152,7 @@ def known_values(function: KnownFunction, points: Array, measured: tuple[bool, .
         remedy = ", or the function an attribute measured=(True, ...) if values may be missing" if missing else ""
         raise InvalidInputError(
             f"known objective {number + 1} is {as_given(float(values[row, number]))} at the point "
-            f"{np.round(points[row], 4).tolist()}; give a finite number for every option{remedy}"
+            f"{np.round(points[row], 4).tolist()}; give a finite number for every option{remedy}."
         )
     return values
 
@@ -169,7 +169,7 @@ def measured_flags(function: KnownFunction, values: Array) -> tuple[bool, ...]:
     flags = tuple(bool(np.any(each)) for each in (np.isnan(values).T if told is None else told))
     if len(flags) != values.shape[1]:
         raise InvalidInputError(
-            f"known.measured has {len(flags)} flags for {values.shape[1]} objectives; give one for each"
+            f"known.measured has {len(flags)} flags for {values.shape[1]} objectives; give one for each."
         )
     return flags if any(flags) else ()
 

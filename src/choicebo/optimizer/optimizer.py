@@ -245,7 +245,7 @@ class ChoiceOptimizer:
             context: Where the space has a `Context`: its value, which all options have, as in ``{"season": "winter"}``.
                 None: that of the question before.
             locked: Values that new options are to have, by name, in this and all further questions; ``{}`` takes all locks off.
-            like: An option of which more are wanted: the new options of this question resemble it, and it is shown beside them.
+            like: An option to show more of: the new options of this question resemble it, and it is shown beside them.
             include: Options that this question is to have as they are, such as one of the person's own.
             patience: Seconds to wait for the model; then a question is asked that needs none, and the model goes on learning in
                 the background. None: as long as it takes.
@@ -582,7 +582,7 @@ class ChoiceOptimizer:
             (['minutes', 'temperature'], True)
         """
         if not is_number(threshold):
-            raise InvalidInputError(f"threshold is {as_given(threshold)}; give a probability from 0 to 1")
+            raise InvalidInputError(f"threshold is {as_given(threshold)}; give a probability from 0 to 1.")
         posterior = self.posterior_in(context, progress=progress)
         if posterior is None:
             return ParetoOptions()

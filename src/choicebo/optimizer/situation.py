@@ -44,9 +44,7 @@ QUICK_DRAWS, QUICK_OPTIONS = 96, 192
 MOST_MEASURED = 256
 """Of so many options that were measured but not shown the model learns: more would make it slow."""
 
-_NEWCOMER = (
-    "Options spread over everything that is possible, to get to know what you like, beside one that others kept."
-)
+_NEWCOMER = "Options spread over everything that is possible, to learn what you like, next to one that others kept."
 
 
 @dataclass(frozen=True)
@@ -309,7 +307,7 @@ class Situation:
         return replace(self, found=(*self.found, look))
 
     def look_key(self, answers: int) -> tuple[str, int]:
-        """Tells apart looks that may find different things."""
+        """Cache key of a check of the number of latent dimensions."""
         return self.fingerprint(answers), self.latent_dim
 
     def look(self, answers: int, known: Posterior | None = None, progress: ProgressCallback | None = None) -> Look:
@@ -329,7 +327,7 @@ class Situation:
 
     @property
     def model_key(self) -> tuple[str, int]:
-        """Tells apart models that differ, given the space and the settings."""
+        """Cache key of the model, given the space and the settings."""
         return ("" if self.data is None else self.fingerprint(self.n_answers)), self.latent_dim
 
     def fit(self, progress: ProgressCallback | None = None) -> Posterior:
@@ -338,7 +336,7 @@ class Situation:
         return self.model.fit_silently(self.data, self.settings.seed, progress=progress)
 
     def earlier_key(self, answers: int) -> tuple[str, int]:
-        """Tells apart models of the first so many answers."""
+        """Cache key of the model of the first so many answers."""
         return self.fingerprint(answers), self.latent_dim
 
     def fit_earlier(self, answers: int) -> Posterior:

@@ -64,12 +64,12 @@ def report_page(
     progress: ProgressCallback | None = None,
     context: Mapping[str, Any] | None = None,
 ) -> str:
-    """Everything that was learned from the answers, of which there must be some.
+    """Everything that was learned from the answers; there must be at least one.
 
     Args:
         study: The study.
         rater: Whose answers are learned from; None: everybody's.
-        progress: Told of the fit, if the model is not stored.
+        progress: Called during the fit, if the model is not stored.
         context: In which the options are compared; None: that of the latest answer.
     """
     posterior = study.posterior(rater, progress=progress)
@@ -176,7 +176,7 @@ def _objectives(study: Study, found: StudyResult) -> Iterable[str]:
     pictured = partial(inline_picture, study) if study.show.kind != "bars" else None
     titles = [each.title for each in found.objectives]
     for chart in charts.maps(study.space, found.points, titles, pictured, measured=found.measured):
-        caption = "Further up and further right is better; the lines hold 95 % of what is believed."
+        caption = "Further up and further right is better; the lines are 95 % intervals."
         yield f"<figure>{chart.svg}<figcaption>{caption} {chart.crowd}</figcaption></figure>"
     if found.known:
         yield "<ul>" + "".join(f"<li>{escape(each.sentence)}</li>" for each in found.known) + "</ul>"

@@ -35,7 +35,7 @@ _FORM = re.compile(r"(?P<goal>\S+)\s+(?P<name>[^=<>!]+?)\s*(?:=(?!=)\s*(?P<formu
 class Objective:
     """A known objective: a parameter, a column or a formula of them that should be small, or large.
 
-    A formula is written as in a constraint; a comparison in it counts 1 where it holds and 0 elsewhere. What comes from a scale
+    A formula is written as in a constraint; a comparison in it is 1 if it holds and 0 if not. What comes from a scale
     or an invoice instead is ``"minimise cost = measured"``; a name that options do not have means the same.
 
     Examples:

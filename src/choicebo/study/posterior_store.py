@@ -251,7 +251,7 @@ def _check_people(found: Posterior, options: int) -> None:
 
 
 def _check_shapes(found: Posterior, known: int) -> None:
-    """Refuse arrays that do not belong together, and numbers that are none."""
+    """Refuse arrays that do not belong together, and values that are not numbers."""
     from choicebo.model.measured import measured_rows
 
     latent_dim, inputs = found.spec.latent_dim, found.data.dim

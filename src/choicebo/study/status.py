@@ -177,7 +177,7 @@ def advise(
     rater: str | None = None,
     context: Mapping[str, Any] | None = None,
 ) -> StopAdvice | None:
-    """Whether to go on, going by the model, those of the answers before, and the earliest open one of the questions.
+    """Whether to go on, judged by the model, the models of earlier answers, and the earliest open question.
 
     Of a space with contexts, in one of them; None if nothing that is known may be offered in it.
     """

@@ -628,7 +628,7 @@ class Study:
             rater: Who wishes; None: the owner.
             context: A value for each `Context` of the space, until another is given.
             locked: Values that new options are to have, by name, until they are taken off; ``{}`` takes all locks off.
-            like: An option of which more are wanted: the new options of the next question resemble it.
+            like: An option to show more of: the new options of the next question resemble it.
             include: Options that the next question is to have as they are, such as one of the person's own.
             clear: Whether to forget earlier wishes; the context stays.
 
@@ -1598,7 +1598,7 @@ class Study:
     def agreement(
         self, *, context: Mapping[str, Any] | None = None, progress: ProgressCallback | None = None
     ) -> PeopleInsight | None:
-        """What suits all raters, what each of them, and where they differ.
+        """What suits all raters, what suits each of them, and where they differ.
 
         Args:
             context: As in `pareto_set`.

@@ -75,7 +75,7 @@ def compares(seat: Seat, shown: str | None) -> bool:
 
 
 async def known_agreement(request: Request, seat: Seat, context: dict[str, Any] | None = None) -> Compared:
-    """How far people agree, if it is there in a moment."""
+    """How far people agree, if it is ready in a moment."""
     begun = await run_in_threadpool(server_of(request).begin_agreement, seat.study, context)
     try:
         known = await within(request, seat, _AT_ONCE, begun)

@@ -292,7 +292,7 @@ class ResultOut(_Out):
     stage: str = Field(description="What it is based on: the model of so many answers, or counts.")
     names: list[str] = Field(description="The name of each hidden objective; empty for one without a name.")
     unseen: ParetoOut | None = Field(description="The most promising option that was not shown yet.")
-    trust: str = Field(description="What is poor about the fit, and what to do; empty if nothing is.")
+    trust: str = Field(description="Problems of the fit and their remedies; empty if there are none.")
     context: Option = Field(description="The context in which options are compared; empty where the space has none.")
 
 

@@ -82,7 +82,7 @@ Contexts = Annotated[
     Sequence[str],
     Query(description="Where the space has a context: `name=value`, once for each. Left out, it is the latest one."),
 ]
-Wait = Annotated[float, Query(ge=0, le=_LONGEST_WAIT, description="Seconds to wait for what is being computed.")]
+Wait = Annotated[float, Query(ge=0, le=_LONGEST_WAIT, description="Seconds to wait for the computation.")]
 
 
 def sitting(request: Request, name: Annotated[str, Path(description="The name of a study.")]) -> Seat:
