@@ -145,3 +145,15 @@ def test_many_people_are_chosen_from_a_list(learned: Browser) -> None:
         study.add_rater(f"p{number}")
         study.add([{"minutes": 5, "flour": "rye"}, {"minutes": 40, "flour": "rye"}], [0], rater=f"p{number}")
     assert '<select name="rater">' in learned.client.get("/study/bread/result").text
+
+
+def test_where_one_person_answered_nothing_is_compared(serve: Callable[..., Browser]) -> None:
+    found = serve()
+    with Study.create(found.url, **bread(raters="related", latent_dim=1, engine="laplace")) as study:
+        for _ in range(3):
+            study.tell(study.ask(), [0])
+    found.client.get("/api/v1/studies/bread/result", params={"wait": 60})
+    page = found.client.get("/study/bread/result").text
+    assert 'id="agreement"' not in page
+    assert ">Everybody</a>" not in page
+    assert "consensus" not in page

@@ -55,6 +55,8 @@ def switch(seat: Seat, shown: str | None) -> list[tuple[str, str, bool]]:
         return [("", "You", shown is not None), (EVERYBODY, "Everybody", shown is None)]
     related = study.raters_mode == "related"
     people = [each.name for each in study.raters() if not related or each.answers or each.name == shown]
+    if related and len(people) < 2 and shown is None:
+        return []
     everybody = [("", "Everybody", shown is None)] if related else []
     return [*everybody, *((name, name, name == shown) for name in people)]
 
@@ -70,8 +72,10 @@ def is_of_others(seat: Seat, shown: str | None) -> bool:
 
 
 def compares(seat: Seat, shown: str | None) -> bool:
-    """Whether the result that is shown has a section about agreement."""
-    return shown is None and seat.visitor.is_owner and seat.study.raters_mode == "related"
+    """Whether the result that is shown has a section about agreement: that of two people who answered, or more."""
+    if shown is not None or not seat.visitor.is_owner or seat.study.raters_mode != "related":
+        return False
+    return sum(each.answers > 0 for each in seat.study.raters()) > 1
 
 
 async def known_agreement(request: Request, seat: Seat, context: dict[str, Any] | None = None) -> Compared:
