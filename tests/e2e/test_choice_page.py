@@ -45,7 +45,7 @@ def test_a_study_by_mouse_from_the_first_question_to_the_history(
     page.get_by_role("button", name="Undo").click()
     wait_for_question(page, 4)
     page.get_by_text("Why these?").click()
-    assert page.get_by_text("The order is shuffled").is_visible()
+    assert page.get_by_text("The order is random").is_visible()
     assert [(act.kept, act.kind) for act in study.history() if act.state == "standing"] == [((0, 2), "answer")] * 3
     assert all(act.seconds is not None for act in study.history() if act.kind == "answer")
     page.get_by_role("link", name="History").click()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 
 import numpy as np
 import pytest
@@ -147,7 +148,7 @@ def test_a_measurement_makes_the_model_learn_again(study, tmp_path):
 
 def test_the_same_events_lead_to_the_same_question_wherever_it_is_computed(study, tmp_path):
     here = Study.import_json(tmp_path / "here.db", study.export_json())
-    with ProcessPoolExecutor(1) as pool:
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         there = Study.import_json(tmp_path / "there.db", study.export_json(), executor=pool)
         assert there.ask().options == here.ask().options
     assert here.optimizer().situation.measured
