@@ -551,11 +551,11 @@ def test_the_interval_is_the_shortest_that_holds_the_evidence() -> None:
     median, lower, upper = interval(np.zeros_like)  # nothing is known
     assert median == pytest.approx(0.5, abs=0.01)
     assert upper - lower == pytest.approx(0.95, abs=0.01)
-    # Evidence counts for 0.4: an exponential density with the rate 14 holds half up to 0.69 / 14, and 95 % up to 3 / 14.
-    median, lower, upper = interval(lambda share: -35.0 * share)
+    # Evidence counts for 0.3: an exponential density with the rate 14 holds half up to 0.69 / 14, and 95 % up to 3 / 14.
+    median, lower, upper = interval(lambda share: -14.0 / 0.3 * share)
     assert (lower, upper) == (0.0, pytest.approx(3.0 / 14.0, abs=0.02))
     assert median == pytest.approx(0.69 / 14.0, abs=0.01)
-    median, lower, upper = interval(lambda share: -35.0 * (1.0 - share))
+    median, lower, upper = interval(lambda share: -14.0 / 0.3 * (1.0 - share))
     assert (lower, upper) == (pytest.approx(1.0 - 3.0 / 14.0, abs=0.02), 1.0)
 
 
