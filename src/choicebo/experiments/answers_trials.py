@@ -56,13 +56,16 @@ QUICK = Protocol((20,), 2, 60, 100)
 
 
 def trials(protocol: Protocol, seed: int = 0, real: Mapping[str, Singles] | None = None) -> list[Trial]:
-    """The grid: each way of answering, for each person and number of questions; and each method on each fold of real choices."""
+    """The grid: each way of answering, for each person and number of questions; and each method on each fold of real choices.
+
+    Repetitions in turn, so that a run that is stopped leaves as many of each; the real choices, which are few, come first.
+    """
     simulated = [
         Trial(EXPERIMENT, person, way, repetition, {"questions": questions, "test_sets": protocol.test_sets})
+        for repetition in range(seed, seed + protocol.repetitions)
         for person in PEOPLE
         for questions in protocol.questions
         for way in WAYS
-        for repetition in range(seed, seed + protocol.repetitions)
     ]
     measured = [
         Trial(EXPERIMENT, name, method, fold, {"choices": len(singles.chosen)})
@@ -70,7 +73,7 @@ def trials(protocol: Protocol, seed: int = 0, real: Mapping[str, Singles] | None
         for method in METHODS
         for fold in range(FOLDS)
     ]
-    return simulated + measured
+    return measured + simulated
 
 
 def run_trial(trial: Trial, real: Mapping[str, Singles] | None = None) -> dict[str, Any]:
