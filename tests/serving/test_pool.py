@@ -123,6 +123,16 @@ def test_a_closed_pool_leaves_no_process_behind() -> None:
     assert not Path(f"/proc/{worker}").exists()
 
 
+def test_a_pool_is_closed_with_jobs_that_were_cancelled_and_others_that_wait() -> None:
+    pool = LocalPool(1)
+    pool.submit(os.getpid).result(timeout=120)
+    pool.submit(time.sleep, 60)
+    cancelled, waiting = pool.submit(os.getpid), pool.submit(os.getpid)
+    assert cancelled.cancel()
+    pool.shutdown()
+    assert waiting.exception(timeout=10) is not None
+
+
 def test_what_the_end_cuts_off_is_not_begun_again(tmp_path: Path) -> None:
     settings = ServerSettings(str(tmp_path / "studies.db"), workers=1, patience=0)
     Study.create(settings.url, **BREAD).close()

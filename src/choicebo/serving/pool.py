@@ -108,7 +108,9 @@ class LocalPool(Computing):
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Stop the processes; unfinished jobs are lost, and computed again when needed."""
         for job in self.queue.close():
-            job.future.set_exception(stopping())
+            # Nobody waits for one that was cancelled.
+            if job.future.running() or job.future.set_running_or_notify_cancel():
+                job.future.set_exception(stopping())
         with self._lock:
             for worker in self._workers.values():
                 worker.kill()
@@ -260,7 +262,10 @@ def _work(line: Connection, politeness: int) -> None:
         except Exception as error:
             found = pickle.dumps((False, RuntimeError(f"{outcome[1]!r} cannot be sent: {error!r}")))
         del fn, args, kwargs, outcome  # nothing large is held until the next job
-        line.send_bytes(found)
+        try:
+            line.send_bytes(found)
+        except OSError:  # the server has ended meanwhile
+            return
 
 
 def be_ready() -> None:
