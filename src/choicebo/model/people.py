@@ -30,7 +30,8 @@ _ALL_OF = 24
 """Of so many options that a person saw, each stands for itself. Of more, ..."""
 _LEFT_OUT = 0.02
 """... inducing ones are added until this share of the variance of what is personal is left out on average, ..."""
-_FEWEST_PERSONAL = 4
+_FEWEST_PERSONAL, _MOST_PERSONAL = 4, 64
+"""... between these numbers, ..."""
 _COORDINATES = 12_000
 """... or until all whitened values of all people and latent dimensions are so many: each draw holds all of them."""
 _OTHERS = 16
@@ -140,7 +141,8 @@ def represented(
     most = len(likelihood.X) if inducing is None else MOST if inducing == "auto" else int(inducing)
     shared, _ = telling_rows(likelihood.X, kernel, lengthscales, min(3 * FEWEST, most), most)
     affordable = max((_COORDINATES // n_e - len(shared)) // len(people.names), _FEWEST_PERSONAL)
-    most = min(affordable, most) if inducing is not None else most
+    if inducing is not None:
+        most = min(affordable, most, _MOST_PERSONAL if inducing == "auto" else most)
     own = []
     for number in range(len(people.names)):
         rows = np.flatnonzero(people.of_row == number)
