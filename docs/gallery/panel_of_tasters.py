@@ -86,8 +86,8 @@ pd.DataFrame(
 # %% [markdown]
 # ## Do they agree?
 #
-# Ten answers each are few. But tastes are related: what Ann says tells something about Ben, unless his answers say otherwise. `raters="related"`, the default of `ChoiceGP`, learns what all share, what is personal, and how large each part is. (A study can also ask that way, with
-# `raters="related"`; it takes longer for each question.)
+# Ten answers each are few. But tastes are related: what Ann says tells something about Ben, unless his answers say otherwise. `raters="related"`, the default of `ChoiceGP`, learns what all share, what is personal, and how large each part is. (A study
+# asks that way, too, unless it says otherwise as here.)
 
 # %%
 options, choices = [], []

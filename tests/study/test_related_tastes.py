@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import choicebo as cb
+from choicebo.history import Steering
 from choicebo.study import Study, StudyError
 
 SPACE = cb.Space([cb.Real("sweet", 0, 1), cb.Real("salt", 0, 1)])
@@ -46,6 +47,17 @@ def test_questions_are_for_who_is_asked(study: Study) -> None:
     ann, bo = study.ask("ann"), study.ask("bo")
     salt = [np.mean([option["salt"] for option in each.options]) for each in (ann, bo)]
     assert salt[0] < salt[1]
+
+
+def test_a_question_counts_what_its_answer_tells_about_the_others_unless_it_was_wished_for(study: Study) -> None:
+    posterior = study.posterior()
+    with study._events.reading() as state:
+        situation = study._asking.situation_of(state, "ann", Steering())
+        wished = study._asking.situation_of(state, "ann", Steering({"sweet": 0.5}))
+    own, asked = posterior.of("ann"), posterior.asked("ann")
+    assert not np.array_equal(asked.whitened, own.whitened)
+    np.testing.assert_array_equal(situation._for_question(posterior).whitened, asked.whitened)
+    np.testing.assert_array_equal(wished._for_question(posterior).whitened, own.whitened)
 
 
 def test_somebody_new_is_asked_by_what_the_others_taught(study: Study) -> None:
