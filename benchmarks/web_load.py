@@ -182,7 +182,9 @@ class Seen:
     from_model: int = 0
     behind: list[int] = field(default_factory=list)
     """Answers that the model lacked, of the questions by an older one."""
-    stand_ins: int = 0
+    stand_ins: list[float] = field(default_factory=list)
+    """Seconds from the beginning, of each."""
+    began: float = field(default_factory=time.monotonic)
     failures: int = 0
     memory: list[tuple[int, float]] = field(default_factory=list)
     """(answers, MB of the server)"""
@@ -192,7 +194,8 @@ class Seen:
 
     def asked(self, question: dict[str, Any]) -> None:
         """Count where a question came from; those at the beginning of a study come from nowhere."""
-        self.stand_ins += question["strategy"] == "stand-in"
+        if question["strategy"] == "stand-in":
+            self.stand_ins.append(time.monotonic() - self.began)
         self.from_model += question["latent_dim"] is not None
         found = LEARNED.match(question["reason"])
         if found:
@@ -200,7 +203,7 @@ class Seen:
 
     def numbers(self, minutes: float) -> dict[str, Any]:
         """The figures."""
-        later = self.from_model + self.stand_ins
+        later = self.from_model + len(self.stand_ins)
         steps = self.memory[:: max(1, len(self.memory) // 10)]
         return {
             "minutes": round(self.seconds / 60, 1),
@@ -213,6 +216,9 @@ class Seen:
             "answer_stored_median_s": _quantile(self.tells, 0.5),
             "questions_after_beginning": later,
             "model_share": round(self.from_model / later, 3) if later else None,
+            "stand_ins_by_minute": [
+                sum(minute <= at / 60 < minute + 1 for at in self.stand_ins) for minute in range(round(minutes) + 1)
+            ],
             "older_share": round(len(self.behind) / later, 3) if later else None,
             "behind_median": statistics.median(self.behind) if self.behind else 0,
             "behind_p95": _quantile([float(n) for n in self.behind], 0.95),
@@ -240,8 +246,7 @@ def _quantile(values: list[float], share: float) -> float | None:
 
 async def _run(address: str, links: list[tuple[str, str]], given: argparse.Namespace, server: int) -> Seen:
     seen = Seen()
-    began = time.monotonic()
-    until, most = began + 60 * given.minutes, getattr(given, "answers", None)
+    until, most = seen.began + 60 * given.minutes, getattr(given, "answers", None)
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=None)
 
     def is_over() -> bool:
@@ -297,7 +302,7 @@ async def _run(address: str, links: list[tuple[str, str]], given: argparse.Names
         watching = asyncio.create_task(watch())
         await asyncio.gather(*(rate(client, number, *link) for number, link in enumerate(links)))
         watching.cancel()
-    seen.seconds = time.monotonic() - began
+    seen.seconds = time.monotonic() - seen.began
     return seen
 
 

@@ -360,6 +360,7 @@ def test_every_name_of_the_public_surface_is_an_engine():
 def test_a_question_asks_less_of_its_draws_than_a_fit_on_its_own():
     assert engine_named("hmc").limits == engine_named("ess").limits == Limits(1.01, 400.0)
     assert question_engine("hmc").limits == question_engine("ess").limits == Limits(1.05, 200.0)
+    assert question_engine("hmc").learner.refinements < Hamiltonian().learner.refinements
     assert question_engine("laplace") == Laplace()
     assert question_engine("vi") == Variational()
 

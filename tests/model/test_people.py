@@ -25,7 +25,7 @@ from choicebo.model.engines.gaussian import (
     root_of_inverse,
 )
 from choicebo.model.engines.hamiltonian import Hamiltonian
-from choicebo.model.engines.laplace import Ascender
+from choicebo.model.engines.laplace import Ascender, Laplace
 from choicebo.model.engines.people import PeopleWhitened
 from choicebo.model.engines.personal import PersonalFactors, PersonalOptions
 from choicebo.model.engines.whitening import Whitener
@@ -188,10 +188,21 @@ def test_directions_that_curve_the_wrong_way_count_as_flat() -> None:
     factor, changed = arrow(least=-12.0).factor(0.2)
     assert changed
     np.testing.assert_array_equal(factor.precision.dense(), arrow().dense())
-    likelihood, prior = made(2, 6)
+
+
+@pytest.mark.parametrize("inducing", [(2, 4), (None, None)], ids=["fewer features than rows", "more"])
+def test_an_answer_that_curves_the_wrong_way_takes_nothing_from_the_precision(
+    inducing: tuple[int | None, int | None],
+) -> None:
+    likelihood, prior = made(*inducing)
+    assert (prior.size < prior.options) == (inducing[0] is not None)
     v = 3.0 * some_values(prior, 1)[..., 0].astype(np.float64)
-    convex = precision_at(likelihood, prior, v).convex().dense()
-    assert np.linalg.eigvalsh(convex.astype(np.float64)).min() > 0.99
+    plain = precision_at(likelihood, prior, v)
+    as_it_is, convex = (each.dense().astype(np.float64) for each in (plain, plain.convex()))
+    assert np.linalg.eigvalsh(as_it_is).min() < 0.9
+    assert np.linalg.eigvalsh(convex).min() > 0.99
+    assert np.linalg.eigvalsh(convex - as_it_is).min() > -1e-3
+    assert np.trace(convex - as_it_is) < np.trace(as_it_is)
 
 
 def slopes(likelihood: Likelihood, v: np.ndarray, hyper: Hyperparameters) -> float:
@@ -615,3 +626,11 @@ def test_answers_without_a_name_are_one_more_person() -> None:
     found = cb.ChoiceGP(1, engine="laplace").fit(cb.ChoiceData(data.X, unnamed))
     assert found.raters == ("p0",)
     assert found.people.names == ("p0", None)
+
+
+@pytest.mark.parametrize("steps", [2, 5])
+def test_hyperparameters_of_people_are_refined_in_so_many_steps(steps: int) -> None:
+    stages: list[str] = []
+    engine = Laplace(refinements=steps, refining_groups=1, starts=4, max_rounds=1)
+    cb.ChoiceGP(engine=engine).fit_silently(answers(each=2), progress=lambda stage, _: stages.append(stage))
+    assert stages.count("learning how far tastes differ") == steps

@@ -20,10 +20,10 @@ from choicebo.model.draws import memberships
 
 DIRECTIONS = {1: 1, 2: 64, 3: 128, 4: 256}
 _ELEMENTS_AT_ONCE = 2**15
+"""Of points, draws and directions together: the arrays of one block stay in a processor's own cache."""
 _KNOWN_MARGIN = 1.0
 """As ``margin``, for known dimensions. There is no doubt about these to be drawn to the ends of the front by: with the margin of
 hidden ones, the end where everything hidden is best was missed for dozens of questions."""
-"""Of points, draws and directions together: the arrays of one block stay in a processor's own cache."""
 
 
 class Attained(NamedTuple):

@@ -43,6 +43,8 @@ _SAMPLED_FOR_A_QUESTION = 1000
 """Up to this many choices, a question uses draws of the posterior itself; with more, those of the nearest Gaussian."""
 _LEARNED_FOR_A_QUESTION = 300
 """Number of choices from which a question learns the hyperparameters, if there are many."""
+_REFINED_FOR_A_QUESTION = 16
+"""Steps by draws on the hyperparameters of several people."""
 
 
 def question_engine(name: str) -> Engine:
@@ -61,7 +63,7 @@ def question_engine(name: str) -> Engine:
             max_samples=600,
             max_work=_WORK_OF_A_QUESTION,
             max_choices=_SAMPLED_FOR_A_QUESTION,
-            learner=Laplace(subset=_LEARNED_FOR_A_QUESTION),
+            learner=Laplace(subset=_LEARNED_FOR_A_QUESTION, refinements=_REFINED_FOR_A_QUESTION, refining_groups=1),
         )
     return dataclasses.replace(engine, limits=QUESTION) if isinstance(engine, Elliptical) else engine
 

@@ -284,16 +284,22 @@ class Laplace:
     subset: int = 1000
     """If there are more than twice as many choices, hyperparameters and modes are learned from this many, spread evenly
     over all; the best modes are then followed on all choices."""
+    refinements: int = 32
+    """Steps by draws on the hyperparameters of several people, ..."""
+    refining_groups: int = 2
+    """... by so many groups of sixteen chains."""
     num_samples: int = 400
     num_chains: int = 4
     """The draws are independent; they are handed out as that many chains so that every engine's look alike."""
     limits: Limits = INDEPENDENT
 
     def __post_init__(self) -> None:
-        counts = self.starts, self.finalists, self.ascents, self.max_rounds, self.num_chains, self.subset
+        searched = self.starts, self.finalists, self.ascents, self.max_rounds, self.subset
+        counts = *searched, self.num_chains, self.refinements, self.refining_groups
         if not are_whole(*counts, self.num_samples) or min(counts) < 1 or self.num_samples < 4:
             raise InvalidInputError(
-                "laplace needs at least 1 start, 1 finalist, 1 ascent, 1 round, 1 choice, 1 chain and 4 draws."
+                "laplace needs at least 1 start, 1 finalist, 1 ascent, 1 round, 1 choice, 1 chain, 1 refinement, "
+                "1 refining group and 4 draws."
             )
 
     @property
@@ -315,7 +321,7 @@ class Laplace:
         if likelihood.people is not None:
             from choicebo.model.engines.refining import refined  # which samples, with what this learns
 
-            learned = refined(rng, spec, part, learned, report.part(0.7, 1.0))
+            learned = refined(rng, spec, part, learned, self.refinements, self.refining_groups, report.part(0.7, 1.0))
         if part is likelihood:
             return learned
         prior = Whitener.of(spec, likelihood).at(learned.hyper)

@@ -229,14 +229,21 @@ class PeopleWhitened(Whitened):
         border = np.zeros((shape.people, n_e, p, n_e, s), dtype=np.float32)
         shared = np.zeros((n_e, s, n_e, s), dtype=np.float32)
         for number, features, curved in self._of_persons(blocks):
-            if convex:
+            # By the rows or by the features, whichever are fewer: eigenvalues take by far the longest.
+            by_rows = len(features[0]) <= s + p
+            if convex and by_rows:
                 curved = _without_negative(curved)
+            found = [
+                [left.T @ block @ right for block, right in zip(row, features, strict=True)]
+                for left, row in zip(features, curved, strict=True)
+            ]
+            if convex and not by_rows:
+                found = _without_negative(found)
             for d in range(n_e):
                 for e in range(n_e):
-                    found = features[d].T @ curved[d][e] @ features[e]
-                    shared[d, :, e] += found[:s, :s]
-                    border[number, d, :, e] = found[s:, :s]
-                    own[number, d, :, e] = found[s:, s:]
+                    shared[d, :, e] += found[d][e][:s, :s]
+                    border[number, d, :, e] = found[d][e][s:, :s]
+                    own[number, d, :, e] = found[d][e][s:, s:]
         persons = own.reshape(shape.people, n_e * p, n_e * p)
         persons = 0.5 * (persons + np.swapaxes(persons, 1, 2)) + np.eye(n_e * p, dtype=np.float32)
         for_all = shared.reshape(n_e * s, n_e * s)

@@ -24,36 +24,40 @@ from choicebo.model.native import LANES
 
 Array = NDArray[np.float64]
 
-_GROUPS = 2
-"""Of sixteen chains each."""
-_STEPS = 32
 _TRANSITIONS = 3
 """Between two steps, so that the draws follow the hyperparameters; the slope is their average."""
 _FIRST, _SHORTEST, _LONGEST = 0.3, 0.005, 0.6
 """How far a step may go, in any hyperparameter, as logarithms. Each has a reach of its own, which is halved when the slope turns
 and grows while it does not (as in Riedmiller and Braun 1993): the slopes differ by orders of magnitude, and are noisy."""
 _TURNED, _STRAIGHT = 0.5, 1.2
-_LAST = 8
-"""The result is the average over this many of the last steps."""
+_LAST = 4
+"""The result is the average over the last of this many parts of the steps."""
 _QUICK = Hamiltonian(num_warmup=6)
 
 
 def refined(
-    rng: np.random.Generator, spec: ModelSpec, likelihood: Likelihood, learned: Learned, report: Reporter
+    rng: np.random.Generator,
+    spec: ModelSpec,
+    likelihood: Likelihood,
+    learned: Learned,
+    steps: int,
+    groups: int,
+    report: Reporter,
 ) -> Learned:
-    """The learned hyperparameters after some steps by draws, and the mode that they give; the evidence is as it was."""
+    """The learned hyperparameters after some steps by draws, and the mode that they give; the evidence is as it was.
+
+    ``groups`` of sixteen chains each make the draws.
+    """
     whitener = Whitener.of(spec, likelihood)
     packing = Packing.of(spec, likelihood)
     metric = np.diag(packing.first_metric(spec))
     target = Target.of(likelihood, whitener.at(learned.hyper), learned.basins[0].centre[None])
     centre = learned.basins[0].centre
-    samplers = [
-        Sampler(_QUICK, target, each, first_values(each, learned.basins), centre) for each in rng.spawn(_GROUPS)
-    ]
+    samplers = [Sampler(_QUICK, target, each, first_values(each, learned.basins), centre) for each in rng.spawn(groups)]
     list(in_parallel(lambda sampler: sampler.warm_up(), samplers))
     vector, path = packing.vector(learned.hyper), []
     reach, before = np.full(len(vector), _FIRST), np.zeros(len(vector))
-    for number in range(_STEPS):
+    for number in range(steps):
         hyper = packing.hyper(vector)
         slopes = list(in_parallel(lambda sampler: average_slope(sampler, packing, _TRANSITIONS), samplers))
         uphill = np.mean(slopes, axis=0) + packing.vector(spec.prior.gradient(hyper))
@@ -64,8 +68,8 @@ def refined(
         moved = whitener.at(packing.hyper(vector))
         for sampler in samplers:
             sampler.move_to(moved)
-        report("learning how far tastes differ", (number + 1) / _STEPS)
-    hyper = packing.hyper(np.mean(path[-_LAST:], axis=0))
+        report("learning how far tastes differ", (number + 1) / steps)
+    hyper = packing.hyper(np.mean(path[-max(steps // _LAST, 1) :], axis=0))
     prior = whitener.at(hyper)
     start = np.mean([sampler.centre() for sampler in samplers], axis=0)
     mode = climb(likelihood, prior, start)
