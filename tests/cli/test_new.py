@@ -80,6 +80,17 @@ def test_a_file_that_is_missing_or_wrong_is_one_line(run, tmp_path):
     assert not (tmp_path / "bread.db").exists()
 
 
+def test_what_an_answer_means_can_be_given(run, tmp_path):
+    (tmp_path / "bread.toml").write_text(TOML.replace("query_size = 3\n", ""))
+    meaning = ("--answer", "pair", "--likelihood", "noticeable_difference", "--threshold", "0.7")
+    made = run("new", "bread.db", "--space", "bread.toml", *meaning)
+    assert made.exit_code == 0, made.stderr
+    with Study.open(tmp_path / "bread.db") as study:
+        assert (study.settings["likelihood"], study.settings["threshold"]) == ("noticeable_difference", 0.7)
+    refused = run("new", "other.db", "--space", "bread.toml", *meaning[:-1], "-1")
+    assert (refused.exit_code, "threshold" in refused.stderr) == (1, True)
+
+
 def test_a_study_is_not_created_twice(run, bread, tmp_path):
     (tmp_path / "bread.toml").write_text(TOML)
     result = run("new", bread, "--space", "bread.toml")

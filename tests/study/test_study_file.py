@@ -114,6 +114,13 @@ def test_a_study_file_says_by_how_much_options_differ():
     assert loads(dumps(study)).settings == study.settings
 
 
+def test_a_study_file_says_which_differences_go_unnoticed():
+    study = loads(f'{STUDY}answer = "pair"\nlikelihood = "noticeable_difference"\nthreshold = 0.7\n{PARAMETER}')
+    assert (study.settings["likelihood"], study.settings["threshold"]) == ("noticeable_difference", 0.7)
+    assert loads(dumps(study)).settings == study.settings
+    assert "threshold" not in dumps(loads(f"{STUDY}{PARAMETER}"))
+
+
 # What a database cannot hold is refused beforehand.
 questions = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1).filter(str.strip)
 

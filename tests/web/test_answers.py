@@ -110,3 +110,9 @@ def test_the_set_up_form_offers_the_ways(serve: Callable[..., Browser]) -> None:
         "/studies/new", {"act": "create", "name": "buns", "answer": "subset", "likelihood": "batch_preference", **row}
     )
     assert "learns from one winner" in page.text
+    noticed = {"answer": "pair", "likelihood": "noticeable_difference", "act": "create", **row}
+    page = browser.post("/studies/new", {**noticed, "name": "cakes", "threshold": "-1"})
+    assert 'id="field-threshold" aria-describedby="error-threshold" aria-invalid="true"' in page.text
+    browser.post("/studies/new", {**noticed, "name": "cakes", "threshold": "0.7"})
+    with Study.open(browser.url, "cakes") as study:
+        assert (study.settings["likelihood"], study.settings["threshold"]) == ("noticeable_difference", 0.7)

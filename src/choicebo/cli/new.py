@@ -84,6 +84,13 @@ def new(
             help="What an answer means: choice, pseudo_rational, batch_preference or noticeable_difference.",
         ),
     ] = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X",
+            help="With noticeable_difference: the least difference that is noticed, in units of the noise; 1 if not given.",
+        ),
+    ] = None,
     latent_dim: Annotated[
         str | None, typer.Option(metavar="N|auto", help="Number of hidden objectives; auto learns it from the answers.")
     ] = None,
@@ -131,6 +138,7 @@ def new(
         "query_size": show,
         "answer": None if answer is None else answer.value,
         "likelihood": likelihood,
+        "threshold": threshold,
         "latent_dim": int(latent_dim) if latent_dim is not None and latent_dim.isdigit() else latent_dim,
         "acquisition": acquisition,
         "engine": engine,

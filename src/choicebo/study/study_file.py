@@ -61,6 +61,7 @@ class StudySection(TypedDict, total=False):
     least_difference: float
     answer: Literal["subset", "best", "best-worst", "ranking", "pair"]
     likelihood: Literal["choice", "pseudo_rational", "batch_preference", "noticeable_difference"]
+    threshold: float
     latent_dim: int | Literal["auto"]
 
 
@@ -98,7 +99,7 @@ class StudyDocument(TypedDict, total=False):
 
 _AT_THE_TOP = ("constraints", "objectives")
 _SETTINGS = ("query_size", "new_per_query", "least_difference")
-_UNUSUAL = {"answer": "subset", "likelihood": "choice", "latent_dim": "auto"}
+_UNUSUAL = {"answer": "subset", "likelihood": "choice", "threshold": 1.0, "latent_dim": "auto"}
 """Settings that a study file has where they are not these."""
 _SECTIONS = {"study": StudySection, "catalogue": CatalogueSection, "show": ShowSection}
 for _section in (StudyDocument, *_SECTIONS.values()):

@@ -65,6 +65,7 @@ SETTINGS = (
     "new_per_query",
     "latent_dim",
     "likelihood",
+    "threshold",
     "acquisition",
     "engine",
     "raters",
@@ -241,13 +242,21 @@ def defined(name: str, space: Any, question: str, settings: Mapping[str, str], *
     for key, typed in settings.items():
         try:
             if typed:
-                given[key] = typed if key in _TEXTS or typed == "auto" else as_whole(read_number(typed, key), key)
+                given[key] = _setting(key, typed)
         except SpaceError as error:
             raise FieldError(key, str(error)) from None
     try:
         return StudyDefinition.from_arguments(name=name, space=space, question=question or None, **given, **fields)
     except ChoiceboError as error:
         raise placed(error, _MENTIONED) from None
+
+
+def _setting(key: str, typed: str) -> str | int | float:
+    """One setting as the library takes it."""
+    if key in _TEXTS or typed == "auto":
+        return typed
+    number = read_number(typed, key)
+    return number if key == "threshold" else as_whole(number, key)
 
 
 def _empty_row() -> dict[str, str]:
