@@ -121,6 +121,18 @@ def test_a_cluster_asks_what_the_local_pool_asks(cluster: Cluster, tmp_path: Pat
     assert [question.latent_dim for question in found["there"]] == [2, 2]
 
 
+def test_workers_load_what_a_first_question_needs_before_it_is_asked_for(cluster: Cluster) -> None:
+    dask: Dask = cluster.dask  # type: ignore[attr-defined]
+    until(lambda: all(cluster._client.run(_has_loaded).values()))
+    logs = "".join(path.read_text() for path in dask.folder.glob("*.log"))
+    assert "ERROR" not in logs
+    assert "Traceback" not in logs
+
+
+def _has_loaded() -> bool:
+    return "choicebo.optimizer" in sys.modules
+
+
 def test_two_servers_share_one_cluster(cluster: Cluster) -> None:
     with Cluster(cluster.address, keeps_one_free=True) as other, ThreadPoolExecutor(2) as threads:
         found = threads.map(lambda each: [each.submit(abs, -n).result(60) for n in range(5)], (cluster, other))

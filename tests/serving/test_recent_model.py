@@ -15,7 +15,7 @@ import pytest
 
 import choicebo as cb
 from choicebo.optimizer import situation as compute
-from choicebo.optimizer.computations import Recent
+from choicebo.optimizer.recent import Recent
 from choicebo.serving.computing import Computing
 from choicebo.serving.scheduler import Scheduler
 from choicebo.study import Study

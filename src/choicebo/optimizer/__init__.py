@@ -6,6 +6,7 @@ package would wait for each other.
 
 from choicebo.history import Question
 from choicebo.optimizer.computations import Computations
+from choicebo.optimizer.encoded import EncodedOptions
 from choicebo.optimizer.optimizer import ChoiceOptimizer, ParetoOption, ParetoOptions
 from choicebo.optimizer.patience import Patience
 from choicebo.optimizer.settings import Settings
@@ -15,6 +16,7 @@ from choicebo.optimizer.steered import wished_part
 __all__ = [
     "ChoiceOptimizer",
     "Computations",
+    "EncodedOptions",
     "ParetoOption",
     "ParetoOptions",
     "Patience",

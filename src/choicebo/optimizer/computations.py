@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from concurrent.futures import Executor
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Protocol
 
 from choicebo.history import Question
 from choicebo.model.engines.base import ProgressCallback
 from choicebo.model.posterior import Posterior
 from choicebo.optimizer import situation as compute
 from choicebo.optimizer.looks import BackgroundLook, ExecutorLook
+from choicebo.optimizer.recent import REMEMBERED, Recent
 from choicebo.optimizer.situation import Situation
-
-T = TypeVar("T")
-
-_REMEMBERED = 8
-"""Models, checks and questions of this many situations are cached: of several raters, or of the last answers."""
-
-_MOST_BYTES = 1 << 23
-"""Fewer are cached if they would take more memory; the latest always is."""
 
 _LOOK_BACK = 12
 """How many answers back an earlier model is searched for."""
@@ -44,50 +36,6 @@ class PosteriorStore(Protocol):
         ...
 
 
-class Recent(Generic[T]):
-    """The latest few of something; threads may share it."""
-
-    def __init__(
-        self,
-        dropped: Callable[[T], object] = lambda _: None,
-        most: int = _REMEMBERED,
-        size: Callable[[T], int] = lambda _: 0,
-    ) -> None:
-        self._items: OrderedDict[Hashable, T] = OrderedDict()
-        self._dropped, self._most, self._size = dropped, most, size
-        self._lock = threading.Lock()
-
-    def get(self, key: Hashable) -> T | None:
-        """What is remembered under a key."""
-        with self._lock:
-            return self._items.get(key)
-
-    def put(self, key: Hashable, item: T) -> T:
-        """Remember something, unless there is something already; what is remembered."""
-        with self._lock:
-            item = self._items.setdefault(key, item)
-            self._items.move_to_end(key)
-            gone = []
-            while len(self._items) > self._most or (len(self._items) > 1 and self._bytes() > _MOST_BYTES):
-                gone.append(self._items.popitem(last=False)[1])
-        for each in gone:
-            self._dropped(each)
-        return item
-
-    def _bytes(self) -> int:
-        return sum(map(self._size, self._items.values()))
-
-    def drop(self, key: Hashable) -> None:
-        """Forget one."""
-        with self._lock:
-            self._items.pop(key, None)
-
-    def clear(self) -> None:
-        """Forget all."""
-        with self._lock:
-            self._items.clear()
-
-
 class Computations:
     """Computes for one loop; threads may share it.
 
@@ -98,7 +46,7 @@ class Computations:
     """
 
     def __init__(
-        self, executor: Executor | None = None, store: PosteriorStore | None = None, looks_at_once: int = _REMEMBERED
+        self, executor: Executor | None = None, store: PosteriorStore | None = None, looks_at_once: int = REMEMBERED
     ) -> None:
         self._executor = executor
         self._store = store

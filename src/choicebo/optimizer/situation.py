@@ -26,7 +26,9 @@ from choicebo.model.engines.base import ProgressCallback
 from choicebo.model.gp import ChoiceGP
 from choicebo.model.posterior import Posterior
 from choicebo.optimizer import looks
+from choicebo.optimizer.encoded import EncodedOptions, key_of
 from choicebo.optimizer.in_context import options_in, posterior_in
+from choicebo.optimizer.recent import Recent
 from choicebo.optimizer.settings import Settings
 from choicebo.optimizer.stand_in import kept_points, stand_in_options
 from choicebo.optimizer.steered import wished_part
@@ -40,6 +42,8 @@ Shown = tuple[Sequence[Option], tuple[int, ...]]
 
 QUICK_DRAWS, QUICK_OPTIONS = 96, 192
 """What a model is reduced to for questions that must not take long."""
+_sketches: Recent[Posterior] = Recent(most=64)
+"""Of single people. A model asks each of them several times, and to reduce it takes as long as to ask."""
 
 MOST_MEASURED = 256
 """Of so many options that were measured but not shown the model learns: more would make it slow."""
@@ -65,7 +69,7 @@ class Situation:
     """Whether the model tells those who answered apart."""
     person: str | None = None
     """Who is asked, where the model tells people apart."""
-    encoded: dict[str, Array] = field(default_factory=dict, compare=False, repr=False)
+    encoded: EncodedOptions = field(default_factory=EncodedOptions, compare=False, repr=False)
     """Cube points of options; situations of one loop may share it, so that each option is encoded once."""
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -96,7 +100,7 @@ class Situation:
         for event in self.events:
             if event.measured is not None:
                 option, values = event.measured
-                found.setdefault(_key(option), (option, {}))[1].update(values)
+                found.setdefault(key_of(option), (option, {}))[1].update(values)
         return [Measured(*found[key]) for key in sorted(found)]
 
     @cached_property
@@ -197,7 +201,7 @@ class Situation:
 
     def first(self, answers: int) -> ChoiceData:
         """The first so many answers as data for a model."""
-        if self.data is not None and answers == self.n_answers:
+        if answers == self.n_answers and self.data is not None:
             return self.data
         if answers not in self._beginnings:
             self._beginnings[answers] = self._gathered(answers)
@@ -238,20 +242,19 @@ class Situation:
 
     @cached_property
     def _points(self) -> dict[str, Array]:
-        options = {_key(option): option for event in self.events for option in event.options}
+        key = self.encoded.key
+        options = {key(option): option for event in self.events for option in event.options}
         if self.settings.baseline is not None:
             asked = [event.options[0] for event in self.events if event.options] if contexts_of(self.space) else []
             for context in [self.steering.context, *(context_of(self.space, option) for option in asked)]:
                 baseline = self._baseline(context)
-                options[_key(baseline)] = baseline
-        missing = {key: option for key, option in options.items() if key not in self.encoded}
-        if missing:
-            self.encoded.update(zip(missing, self.space.encode(list(missing.values())) + 0.0, strict=True))
-        return {key: self.encoded[key] for key in options}
+                options[key_of(baseline)] = baseline
+        return self.encoded.points(self.space, options)
 
     def points(self, options: Sequence[Option]) -> Array:
         """Cube points (n, d) of options that were shown."""
-        return np.array([self._points[_key(option)] for option in options]).reshape(len(options), self.space.dim)
+        points, key = self._points, self.encoded.key
+        return np.array([points[key(option)] for option in options]).reshape(len(options), self.space.dim)
 
     @cached_property
     def seen(self) -> Array:
@@ -368,8 +371,7 @@ class Situation:
 
     def question_from(self, posterior: Posterior, learned: int) -> Question:
         """The next question by a model of the first ``learned`` answers; what was shown since is imagined, and not repeated."""
-        sketch = self._for_question(posterior).sketch(QUICK_DRAWS, QUICK_OPTIONS)  # the same if it is one already
-        here = self._seen_from_here(sketch)
+        here = self._seen_from_here(self._sketch(posterior))
         if here is None:
             return self._without_model()
         proposal = self._steered(here, learned) if self.steering.has_wishes else self._proposal(here, learned=learned)
@@ -377,6 +379,17 @@ class Situation:
             behind = f"The model had learned from {learned} of {self.n_answers} answers when this was asked. "
             proposal = proposal._replace(reason=behind + proposal.reason)
         return self._asked(proposal, posterior.latent_dim)
+
+    def _sketch(self, posterior: Posterior) -> Posterior:
+        """What is left of a model for a quick question to one person; the same if it is that already."""
+        if posterior.people is None:
+            return self._for_question(posterior).sketch(QUICK_DRAWS, QUICK_OPTIONS)
+        whitened = hashlib.sha256(posterior.people.whitened.tobytes()).digest()
+        key = whitened, self.person, self.steering.has_wishes
+        known = _sketches.get(key)
+        if known is None:
+            known = _sketches.put(key, self._for_question(posterior).sketch(QUICK_DRAWS, QUICK_OPTIONS))
+        return known
 
     def _without_model(self) -> Question:
         if self.steering.has_wishes or self.beginning:
@@ -569,7 +582,3 @@ def look(
 ) -> Look:
     """What the first ``answers`` answers say about the number of latent dimensions."""
     return situation.look(answers, known, progress)
-
-
-def _key(option: Any) -> str:
-    return json.dumps(option, sort_keys=True, default=str)

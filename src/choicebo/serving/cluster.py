@@ -12,7 +12,7 @@ from typing import Any
 from choicebo.errors import ComputationLostError, InvalidInputError
 from choicebo.serving.computing import Computing
 from choicebo.serving.fair_queue import BESIDE, URGENT, Job
-from choicebo.serving.pool import Caps, load_numerics
+from choicebo.serving.pool import Caps, be_ready
 from choicebo.serving.waiting_room import stopping
 
 log = logging.getLogger("choicebo.serving")
@@ -110,12 +110,19 @@ class Cluster(Computing):
             usable = [worker for worker in new if self._versions.get(worker) == _own_version()]
             for worker in set(told) - set(usable):
                 log.warning("%s", self._refusal(worker))
-            if usable:
-                self._client.run(load_numerics, workers=usable, wait=False, on_error="ignore")
+            self._make_ready(usable)
         self._threads = {
             worker: count for worker, count in there.items() if self._versions.get(worker) == _own_version()
         }
         self._counted = time.monotonic()
+
+    def _make_ready(self, workers: list[str]) -> None:
+        """Let workers load what a first question needs before it is asked for; nobody waits for it."""
+        from distributed import fire_and_forget
+
+        for worker in workers:
+            # Elsewhere if the worker has gone meanwhile, so that nothing waits for it for ever.
+            fire_and_forget(self._client.submit(be_ready, workers=[worker], allow_other_workers=True, pure=False))
 
     def _refusal(self, worker: str) -> str:
         found = self._versions[worker]

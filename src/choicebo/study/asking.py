@@ -11,7 +11,7 @@ import functools
 from collections.abc import Iterable
 from concurrent.futures import Executor
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import sqlalchemy as sa
 
@@ -28,7 +28,7 @@ from choicebo.study.turns import Turns
 if TYPE_CHECKING:
     from choicebo.model.engines.base import ProgressCallback
     from choicebo.model.posterior import Posterior
-    from choicebo.optimizer import Settings
+    from choicebo.optimizer import EncodedOptions, Settings
     from choicebo.optimizer.computations import Computations
     from choicebo.optimizer.patience import Patience
     from choicebo.optimizer.situation import Situation
@@ -61,7 +61,6 @@ class Asking:
         self._executor = executor
         self._situations: dict[str | None, tuple[State, int, Situation]] = {}
         """Of everybody together and of single raters, each at a position of a history."""
-        self._encoded: dict[str, Any] = {}
         self._late: dict[tuple[str | None, str], tuple[State, int, Question]] = {}
         """The model's latest question, and what it was computed from, should it come too late to be asked in its turn."""
         self._models: dict[str | None, RecentModel] = {}
@@ -77,6 +76,12 @@ class Asking:
         from choicebo.optimizer import Computations
 
         return Computations(self._executor, self._posteriors)
+
+    @functools.cached_property
+    def _encoded(self) -> EncodedOptions:
+        from choicebo.optimizer import EncodedOptions
+
+        return EncodedOptions()
 
     @functools.cached_property
     def _settings(self) -> Settings:

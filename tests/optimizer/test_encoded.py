@@ -1,0 +1,75 @@
+"""Options are encoded once, and what a model is reduced to for one person is remembered."""
+
+import numpy as np
+import pytest
+
+import choicebo as cb
+from choicebo.optimizer import encoded, situation
+from choicebo.optimizer.encoded import EncodedOptions, key_of
+from choicebo.optimizer.recent import Recent
+from choicebo.study import Study
+
+SPACE = cb.Space([cb.Real("a", 0, 1), cb.Real("b", 0, 1)])
+
+
+def test_the_text_of_an_option_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[object] = []
+    monkeypatch.setattr(encoded, "key_of", lambda option: made.append(option) or key_of(option))
+    known, option = EncodedOptions(), {"a": 0.5, "b": 0.25}
+    assert known.key(option) == known.key(option) == key_of({"b": 0.25, "a": 0.5})
+    assert len(made) == 1
+    assert known.key(dict(option)) == known.key(option)
+    assert len(made) == 2  # another object, which might have been another option
+
+
+def test_options_of_a_history_that_was_left_behind_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encoded, "_MOST", 3)
+    known = EncodedOptions()
+    for number in range(10):
+        assert known.key({"a": number}) == key_of({"a": number})
+        assert len(known._keys) <= 3
+
+
+def test_each_option_is_encoded_once() -> None:
+    asked: list[int] = []
+
+    class Counted(cb.Space):
+        def encode(self, options):
+            asked.append(len(options))
+            return super().encode(options)
+
+    space, known = Counted([cb.Real("a", 0, 1)]), EncodedOptions()
+    options = {key_of(each): each for each in ({"a": 0.25}, {"a": 0.5})}
+    first = known.points(space, options)
+    again = known.points(space, {**options, key_of({"a": 1.0}): {"a": 1.0}})
+    assert asked == [2, 1]
+    np.testing.assert_array_equal([*first.values(), again[key_of({"a": 1.0})]], [[0.25], [0.5], [1.0]])
+
+
+def test_a_person_is_asked_twice_by_one_sketch_and_another_person_by_another(
+    monkeypatch: pytest.MonkeyPatch, tmp_path
+) -> None:
+    monkeypatch.setattr(situation, "_sketches", Recent(most=64))
+    with Study.create(tmp_path / "s.db", "s", SPACE, latent_dim=1, engine="laplace", query_size=3) as study:
+        for rater in ("ann", "bob"):
+            study.add_rater(rater)
+            for number in range(3):
+                kept = [int(rater == "bob")]  # they agree on nothing
+                study.add([{"a": number / 3, "b": 0.2}, {"a": 0.9, "b": number / 4}], kept=kept, rater=rater)
+        asking = study._asking
+        with asking._events.reading() as state:
+            of = {name: asking.situation_of(state, name, asking.wishes(name)) for name in ("ann", "bob")}
+        model = of["ann"].fit()
+        made: list[str] = []
+        asked = type(model).asked
+        monkeypatch.setattr(type(model), "asked", lambda self, rater: made.append(rater) or asked(self, rater))
+        ann = [of["ann"].question_from(model, 6) for _ in range(2)]
+        bob = of["bob"].question_from(model, 6)
+        assert made == ["ann", "bob"]
+        assert ann[0] == ann[1] != bob
+        # Another model of the same people is reduced anew.
+        study.add([{"a": 0.1, "b": 0.1}, {"a": 0.3, "b": 0.9}], kept=[0], rater="ann")
+        with asking._events.reading() as state:
+            later = asking.situation_of(state, "ann", asking.wishes("ann"))
+        later.question_from(later.fit(), 7)
+        assert made == ["ann", "bob", "ann"]
