@@ -16,7 +16,7 @@ from choicebo.errors import InvalidInputError
 from choicebo.experiments import bench, bench_step, optimisation_trials
 from choicebo.experiments.accuracy import pareto_embedding, share_equal, toy_split
 from choicebo.experiments.baselines import embedding, oracles, pairwise
-from choicebo.experiments.baselines.torch_tools import quiet_and_seeded
+from choicebo.experiments.baselines.torch_tools import new_maximiser, quiet_and_seeded
 from choicebo.experiments.bench_step import StepTiming
 from choicebo.experiments.choosers import Chooser, pareto_choice, random_sets
 from choicebo.experiments.problems import problem
@@ -54,6 +54,34 @@ def test_a_problem_to_develop_on_has_the_values_of_botorch(name):
     options = np.random.default_rng(0).random((50, problem(name).dim))
     values = DEVELOPED_ON[name]()(torch.as_tensor(options)).numpy()
     np.testing.assert_allclose(problem(name).objectives(options), values, rtol=1e-6, atol=1e-9)
+
+
+ENGINEERING = {
+    "car-side-impact": lambda: published.CarSideImpact(negate=True),
+    "penicillin": lambda: published.Penicillin(negate=True),
+}
+
+
+@pytest.mark.parametrize("name", ENGINEERING)
+def test_a_problem_of_engineers_has_the_values_and_the_reference_point_of_botorch(name):
+    ours, theirs = problem(name), ENGINEERING[name]()
+    options = np.random.default_rng(0).random((20, ours.dim))
+    low, high = theirs.bounds.double()
+    values = theirs(low + torch.as_tensor(options) * (high - low)).numpy()
+    np.testing.assert_allclose(ours.objectives(options), values, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(ours.reference, theirs.ref_point.numpy(), rtol=1e-6)
+
+
+def test_the_welded_beam_has_the_objectives_of_botorch_and_its_constraints_as_a_third():
+    ours, theirs = problem("welded-beam"), published.WeldedBeam()
+    options = np.random.default_rng(0).random((200, 4))
+    low, high = theirs.bounds.double()
+    inputs = low + torch.as_tensor(options) * (high - low)
+    found = -ours.objectives(options)
+    np.testing.assert_allclose(found[:, :2], theirs._evaluate_true(inputs).numpy(), rtol=1e-9)
+    exceeded = theirs._evaluate_slack_true(inputs).clamp(min=0.0).sum(-1).numpy()
+    np.testing.assert_allclose(found[:, 2], exceeded, rtol=1e-9, atol=1e-12)
+    assert 0.1 < (exceeded == 0.0).mean() < 0.9
 
 
 @pytest.mark.parametrize(
@@ -111,11 +139,39 @@ def test_parego_goes_for_the_best_option_under_its_weights(weight, monkeypatch):
     np.testing.assert_allclose(asked("parego", LINE, BETWEEN, (-0.5, -0.5)), best, atol=0.02)
 
 
-def test_parego_stands_still_at_an_option_that_is_the_best_seen_in_all_objectives():
+def test_parego_would_stand_still_at_the_best_option_seen_in_all_objectives_and_proposes_another():
     X = np.vstack([np.zeros(3), np.random.default_rng(0).random((20, 3))])
     Y = problem("zdt2").objectives(X)
     assert np.all(Y.argmax(axis=0) == 0)
-    np.testing.assert_allclose([asked("parego", X, Y, (-11, -11), seed) for seed in range(3)], 0.0, atol=0.05)
+    found = np.array([asked("parego", X, Y, (-11, -11), seed) for seed in range(3)])
+    assert (np.abs(found).max(1) > 1e-6).all()
+
+
+def test_what_a_search_found_before_is_replaced_by_the_next_best():
+    peaks = torch.tensor([[0.2], [0.7]], dtype=torch.double)
+
+    def acquisition(points: torch.Tensor) -> torch.Tensor:
+        near = torch.exp(-200.0 * (points - peaks.T).square())
+        return (near * torch.tensor([1.0, 0.5])).sum(-1).squeeze(-1)
+
+    def found(known: list[list[float]]) -> float:
+        with quiet_and_seeded(0):
+            return new_maximiser(acquisition, 1, lambda points: points.round(2), np.array(known)).item()
+
+    assert found([[0.5]]) == pytest.approx(0.2)
+    assert found([[0.2]]) == pytest.approx(0.7)
+    others = found([[0.2], [0.7]])  # no restart ends elsewhere: the best of the points that the search begins with
+    assert others in (pytest.approx(0.19), pytest.approx(0.21))
+    assert found([[each] for each in np.arange(101) / 100]) == pytest.approx(0.2)  # there is nothing new
+
+
+@pytest.mark.parametrize("method", ["parego", "nehvi"])
+def test_oracles_propose_two_options_that_are_apart(method):
+    with quiet_and_seeded(0):
+        found = getattr(oracles, method)(LINE, BETWEEN, np.array([-0.5, -0.5]), 0, 2)
+    assert found.shape == (2, 1)
+    assert np.ptp(found) > 0.02
+    assert ((found > 0.25) & (found < 0.75)).all()
 
 
 @pytest.mark.parametrize("method", ["parego", "nehvi"])
@@ -133,7 +189,7 @@ def test_the_pairwise_peer_is_timed_on_the_answers_of_our_step():
     assert bench_step.peers_table(ours, [peer]).row_count == 2
 
 
-def test_the_pairwise_peer_asks_about_its_favourites_and_one_new_option():
+def test_the_pairwise_peer_asks_about_options_that_it_expects_much_of():
     rng = np.random.default_rng(0)
     X = rng.random((12, 2))
     choices = [(shown, [shown[int(np.argmax(X[shown, 0]))]]) for shown in random_sets(12, 4, 10, rng).tolist()]
@@ -141,9 +197,9 @@ def test_the_pairwise_peer_asks_about_its_favourites_and_one_new_option():
         query, is_fitted = pairwise.eubo_query(X, pairwise.implied_pairs(choices), query_size=4, seed=0)
     assert is_fitted
     assert query.shape == (4, 2)
-    assert all(np.any(np.all(option == X, axis=1)) for option in query[:3])
-    assert query[:3, 0].mean() > np.median(X[:, 0])
-    assert query[3, 0] > 0.8  # the utility is the first input
+    assert query[:, 0].mean() > 0.6  # the utility is the first input
+    assert query[:, 0].max() > 0.8
+    assert len(np.unique(query, axis=0)) == 4
     assert np.all((query >= 0) & (query <= 1))
 
 
@@ -164,8 +220,8 @@ def test_pairs_that_botorch_gives_up_are_asked_about_with_its_initial_hyperparam
 
     asked, is_fitted = query(gives_up)
     assert not is_fitted
-    np.testing.assert_array_equal(asked, query(lambda likelihood: None)[0])
-    assert not np.array_equal(asked, query(spoils)[0])
+    np.testing.assert_allclose(asked, query(lambda likelihood: None)[0], atol=1e-9)
+    assert not np.allclose(asked, query(spoils)[0], atol=1e-3)
 
 
 def test_the_pairwise_peer_runs_the_protocol():

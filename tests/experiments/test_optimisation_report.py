@@ -1,3 +1,4 @@
+import dataclasses
 import io
 
 import numpy as np
@@ -7,6 +8,7 @@ from rich.console import Console
 from choicebo.experiments import optimisation_report
 from choicebo.experiments.document import Document, Picture
 from choicebo.experiments.provenance import provenance_section
+from choicebo.experiments.report_tables import MIXED
 from choicebo.experiments.trials import FinishedTrial, Trial
 
 ENDS = {("default", 0): 0.5, ("default", 1): 0.3, ("parego", 0): 0.6, ("parego", 1): 0.9, ("sobol", 0): 1.2}
@@ -41,6 +43,29 @@ def test_the_table_has_mean_standard_error_and_repetitions_of_every_method(finis
     assert "0.750 ± 0.150 (2)" in shown
     assert "1.200 (1)" in shown
     assert "2.000" in shown
+
+
+def test_a_number_that_several_revisions_went_into_is_marked(finished):
+    one = [dataclasses.replace(each, commit="aaa") for each in finished]
+    assert MIXED not in printed(optimisation_report.final_table(one))
+    two = [dataclasses.replace(one[0], commit="bbb"), *one[1:]]
+    shown = printed(optimisation_report.final_table(two))
+    assert "0.400 ± 0.100 (2)†" in shown
+    assert shown.count(MIXED) == 2  # and once in the caption
+    last = provenance_section({}, {"bo": ([each.trial for each in two], two)})
+    text = Document("Report", [last]).markdown()
+    assert "| bbb (1), aaa (1) |" in text
+    assert "| aaa |" in text
+
+
+def test_the_reference_points_are_told(finished):
+    assert "│ zdt1 │ 4 │ 2 │ -11, -11 │ 120.66667 │" in printed(optimisation_report.problem_table(finished))
+
+
+def test_fits_that_were_flagged_are_counted(finished):
+    finished[0].result["settings"] = {"fits_flagged": 1}
+    shown = printed(optimisation_report.time_table(finished))
+    assert "1/2" in shown
 
 
 def test_methods_are_compared_with_parego_from_the_same_start(finished):

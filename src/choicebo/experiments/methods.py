@@ -80,16 +80,25 @@ class Method:
         return self.make(setup)
 
 
+_SOBOL_TRIES = 100
+"""In a space of few options, after which one is shown again."""
+
+
 class Sobol:
     """Options from a scrambled Sobol sequence, whatever the answers."""
 
     def __init__(self, setup: Setup) -> None:
         self._sequence = qmc.Sobol(setup.dim, rng=np.random.default_rng(setup.seed))
-        self._space = setup.space
+        self._space, self._shown = setup.space, setup.options
 
     def ask(self) -> Array:
-        """The next option of the sequence."""
-        return self._space.snap(np.asarray(self._sequence.random(1), dtype=float))
+        """The next option of the sequence that is new."""
+        for _ in range(_SOBOL_TRIES):
+            option = self._space.snap(np.asarray(self._sequence.random(1), dtype=float))
+            if not (option == self._shown).all(1).any():
+                break
+        self._shown = np.vstack([self._shown, option])
+        return option
 
     def tell(self, answer: Any) -> None:
         """Nothing is learned."""
@@ -102,24 +111,24 @@ class Sobol:
 class Oracle:
     """A method that sees values: one of those in ``baselines.oracles``."""
 
-    def __init__(self, setup: Setup, acquisition: str) -> None:
+    def __init__(self, setup: Setup, acquisition: str, count: int = 1) -> None:
         from choicebo.experiments.baselines import oracles, torch_tools
 
         if setup.values is None:
             raise InvalidInputError(f"{acquisition} is an oracle and must be given the values of the initial options.")
         self._X, self._Y, self._space = setup.options, setup.values, setup.space
-        self._reference, self._seed, self._asked = setup.reference, setup.seed, 0
+        self._reference, self._seed, self._asked, self._count = setup.reference, setup.seed, 0, count
         self._next, self._seeded = getattr(oracles, acquisition), torch_tools.quiet_and_seeded
         self._settings = {"noise": oracles.NOISE, **torch_tools.SEARCH}
 
     def ask(self) -> Array:
-        """One new option."""
+        """New options."""
         self._asked += 1
         seed = seed_of(self._seed, self._asked)
         with self._seeded(seed):
-            option = self._space.snap(self._next(self._X, self._Y, self._reference, seed))
-        self._X = np.vstack([self._X, option])
-        return option
+            options = self._next(self._X, self._Y, self._reference, seed, self._count, self._space.snap)
+        self._X = np.vstack([self._X, options])
+        return np.asarray(options)
 
     def tell(self, answer: Any) -> None:
         """Learn its values."""
@@ -145,7 +154,7 @@ class PairwiseEubo:
         self._shown: tuple[int, ...] = ()
 
     def ask(self) -> Array:
-        """One new option among the best of those seen."""
+        """Options that go best together."""
         self._asked += 1
         seed = seed_of(self._setup.seed, self._asked)
         pairs = self._tools.implied_pairs(self._choices)
@@ -182,7 +191,7 @@ class Choices:
     def __init__(self, setup: Setup, **settings: Any) -> None:
         from choicebo.optimizer import ChoiceOptimizer
 
-        self._space = setup.space
+        self._space, self._flagged = setup.space, 0
         self._optimizer = ChoiceOptimizer(
             self._space,
             latent_dim=setup.latent_dim,
@@ -197,6 +206,8 @@ class Choices:
     def ask(self) -> Array:
         """The options of the next question."""
         self._query = self._optimizer.ask()
+        model = self._optimizer.known_posterior
+        self._flagged += model is not None and bool(model.diagnostics.problems)
         return self._space.encode(self._query.options)
 
     def tell(self, answer: Any) -> None:
@@ -204,8 +215,8 @@ class Choices:
         self._optimizer.tell(self._query, list(answer))
 
     def settings(self) -> dict[str, Any]:
-        """Those of the optimiser, except its seed."""
-        stored = self._optimizer.settings.to_dict()
+        """Those of the optimiser, except its seed, and how many of its fits its diagnostics flagged."""
+        stored = self._optimizer.settings.to_dict() | {"fits_flagged": self._flagged}
         return {key: value for key, value in stored.items() if key != "seed"}
 
 
@@ -221,6 +232,16 @@ _ALL = (
     Method("pairwise", "PairwiseGP + qEUBO", PairwiseEubo, needs_botorch=True),
     Method("parego", "Oracle-ParEGO", partial(Oracle, acquisition="parego"), sees_values=True, needs_botorch=True),
     Method("nehvi", "Oracle-qLogNEHVI", partial(Oracle, acquisition="nehvi"), sees_values=True, needs_botorch=True),
+    *(
+        Method(
+            f"{name}-2",
+            f"{label}, two new options",
+            partial(Oracle, acquisition=name, count=2),
+            sees_values=True,
+            needs_botorch=True,
+        )
+        for name, label in (("parego", "Oracle-ParEGO"), ("nehvi", "Oracle-qLogNEHVI"))
+    ),
     Method("sobol", "Sobol", Sobol),
     *(
         Method(name, f"choicebo, {name} alone", partial(Choices, acquisition=name))

@@ -14,8 +14,8 @@ from choicebo.experiments import paper
 from choicebo.experiments.document import Picture, Section
 from choicebo.experiments.methods import METHODS
 from choicebo.experiments.optimisation_trials import INITIAL_OPTIONS, INITIAL_SETS, QUERY_SIZE
-from choicebo.experiments.problems import DEVELOPMENT, PROBLEMS
-from choicebo.experiments.report_tables import Mean, new_table
+from choicebo.experiments.problems import ALL, problem
+from choicebo.experiments.report_tables import ABOUT_MIXED, MIXED, Mean, mark, new_table
 from choicebo.experiments.trials import FinishedTrial
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def section(finished: Sequence[FinishedTrial]) -> Section:
             "about sets "
             f"of {QUERY_SIZE}; oracles see the objectives' values. The difference is between the hypervolume of "
             "the true Pareto front and that of all options queried.",
+            problem_table(finished),
             final_table(finished),
             *(duel for duel in duels if duel is not None),
             Picture(
@@ -63,10 +64,28 @@ def section(finished: Sequence[FinishedTrial]) -> Section:
     )
 
 
+def _tasks(finished: Sequence[FinishedTrial]) -> list[str]:
+    """The problems that were run."""
+    return [name for name in ALL if any(done.trial.task == name for done in finished)]
+
+
+def problem_table(finished: Sequence[FinishedTrial]) -> Table:
+    """What the hypervolume is measured from, and to."""
+    table = new_table(
+        "The problems, as they are maximised",
+        ("problem", "inputs", "objectives", "reference point", "hypervolume of the true front"),
+    )
+    for task in _tasks(finished):
+        found = problem(task)
+        point = ", ".join(f"{each:.6g}" for each in found.reference)
+        table.add_row(task, str(found.dim), str(found.num_objectives), point, f"{found.front_hypervolume:.8g}")
+    return table
+
+
 def curves(finished: Sequence[FinishedTrial], measure: str = PER_ITERATION) -> dict[str, dict[str, Array]]:
     """By problem and method the curves of the repetitions, (repetitions, 1 + length), cut to the shortest."""
     found: dict[str, dict[str, Array]] = {}
-    for task in [name for name in PROBLEMS | DEVELOPMENT if any(done.trial.task == name for done in finished)]:
+    for task in _tasks(finished):
         for name in METHODS:
             rows = [d.result[measure] for d in finished if (d.trial.task, d.trial.method) == (task, name)]
             if rows:
@@ -86,8 +105,13 @@ def final_table(finished: Sequence[FinishedTrial]) -> Table:
     )
     for task, each in by_task.items():
         start = np.concatenate([found[:, 0] for found in each.values()])
-        ends = [f"{Mean.of(each[name][:, -1].tolist())} ({len(each[name])})" if name in each else "" for name in names]
+        ends = []
+        for name in names:
+            marked = mark(done for done in finished if (done.trial.task, done.trial.method) == (task, name))
+            ends.append(f"{Mean.of(each[name][:, -1].tolist())} ({len(each[name])}){marked}" if name in each else "")
         table.add_row(task, f"{start.mean():.3f}", *ends)
+        if any(MIXED in end for end in ends) and ABOUT_MIXED not in str(table.caption):
+            table.caption = f"{table.caption}{ABOUT_MIXED}"
     return table
 
 
@@ -109,7 +133,7 @@ def duel_table(finished: Sequence[FinishedTrial], measure: str = PER_ITERATION) 
     headings = ("problem", *(METHODS[name].label for name in names), "the paper's method")
     table = new_table(title, headings, caption=caption)
     table.columns[-1].justify = "left"
-    for task in PROBLEMS | DEVELOPMENT:
+    for task in ALL:
         row = []
         for name in names:
             pairs = [
@@ -131,8 +155,9 @@ def _difference(ours: Sequence[float], theirs: Sequence[float]) -> float:
 
 def time_table(finished: Sequence[FinishedTrial]) -> Table:
     """What one iteration costs: fits and the search for the next question."""
-    headings = ("method", "median", "95 %", "new options per iteration", "minutes per repetition")
-    table = new_table("Seconds per iteration", headings)
+    headings = ("method", "median", "95 %", "new options per iteration", "minutes per repetition", "fits flagged")
+    caption = "Fits flagged: those whose draws fell short of the limits of a question, by our own diagnostics."
+    table = new_table("Seconds per iteration", headings, caption=caption)
     for name, method in METHODS.items():
         group = [done for done in finished if done.trial.method == name]
         if group:
@@ -144,8 +169,16 @@ def time_table(finished: Sequence[FinishedTrial]) -> Table:
                 f"{np.quantile(seconds, 0.95):.2f}",
                 f"{new.mean():.2f}",
                 f"{np.mean([done.seconds for done in group]) / 60:.1f}",
+                _flagged(group),
             )
     return table
+
+
+def _flagged(group: Sequence[FinishedTrial]) -> str:
+    """How many of the fits our own diagnostics flagged, where that was counted."""
+    counted = [done.result for done in group if "fits_flagged" in done.result["settings"]]
+    flagged = sum(each["settings"]["fits_flagged"] for each in counted)
+    return f"{flagged}/{sum(len(each['seconds']) for each in counted)}" if counted else ""
 
 
 def figure(finished: Sequence[FinishedTrial], measure: str = PER_ITERATION) -> Figure:

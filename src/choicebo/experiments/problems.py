@@ -1,5 +1,5 @@
-"""The benchmark problems of the paper's Bayesian-optimisation experiment, those that the default is developed on, and the toy
-functions.
+"""The benchmark problems of the paper's Bayesian-optimisation experiment, those that the default is developed on, those that
+are held out, and the toy functions.
 
 The benchmarks are minimised as published. Here every objective is negated, so that larger is better as
 everywhere in choicebo, and the inputs live in the unit cube.
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from choicebo.errors import InvalidInputError
+from choicebo.experiments.held_out_functions import car_side_impact, penicillin, turned, welded_beam
 from choicebo.pareto import hypervolume
 from choicebo.space import Categorical, Integer, Parameter, Real, Space
 
@@ -257,19 +258,62 @@ _DEVELOPMENT = (
 
 DEVELOPMENT: dict[str, Problem] = {each.name: each for each in _DEVELOPMENT}
 """Others, on which methods are developed."""
-_KNOWN = PROBLEMS | DEVELOPMENT
+
+# A turned problem has the front of the problem itself. Reference points of car-side-impact and penicillin are BoTorch's.
+_HELD_OUT = (
+    Problem("zdt1-turned", 4, 2, ((0, 1),) * 4, (-11, -11), 121 - 1 / 3, 1e-9, turned(_zdt1)),
+    Problem("zdt2-turned", 3, 2, ((0, 1),) * 3, (-11, -11), 121 - 2 / 3, 1e-9, turned(_zdt2)),
+    Problem("dtlz1-turned", 3, 2, ((0, 1),) * 3, (-400, -400), 400**2 - 1 / 8, 1e-9, turned(_dtlz1)),
+    Problem("dtlz2-6", 6, 2, ((0, 1),) * 6, (-1.1, -1.1), 1.21 - np.pi / 4, 1e-9, _dtlz2),
+    Problem("dtlz2-10", 10, 2, ((0, 1),) * 10, (-1.1, -1.1), 1.21 - np.pi / 4, 1e-9, _dtlz2),
+    Problem("dtlz2-20", 20, 2, ((0, 1),) * 20, (-1.1, -1.1), 1.21 - np.pi / 4, 1e-9, _dtlz2),
+    Problem(
+        "car-side-impact",
+        7,
+        4,
+        ((0.5, 1.5), (0.45, 1.35), (0.5, 1.5), (0.5, 1.5), (0.875, 2.625), (0.4, 1.2), (0.4, 1.2)),
+        (-45.4872, -4.5114, -13.3394, -10.3942),
+        484.72654,
+        5.0,
+        car_side_impact,
+    ),
+    Problem(
+        "welded-beam",
+        4,
+        3,
+        ((0.125, 5), (0.1, 10), (0.1, 10), (0.125, 5)),
+        (-40, -0.015, -1),
+        0.57,
+        1e-2,
+        welded_beam,
+    ),
+    Problem(
+        "penicillin",
+        7,
+        3,
+        ((60, 120), (0.05, 18), (293, 303), (0.05, 18), (0.01, 0.5), (500, 700), (5, 6.5)),
+        (-25.935, -57.612, -935.5),
+        2183455.9,
+        1e4,
+        penicillin,
+    ),
+)
+
+HELD_OUT: dict[str, Problem] = {each.name: each for each in _HELD_OUT}
+"""Others, which methods are only judged by."""
+ALL = PROBLEMS | HELD_OUT | DEVELOPMENT
 
 
 def problem(name: str) -> Problem:
-    """The benchmark of that name; ``PROBLEMS`` and ``DEVELOPMENT`` list them.
+    """The benchmark of that name; ``PROBLEMS``, ``HELD_OUT`` and ``DEVELOPMENT`` list them.
 
     >>> problem("vehicle-safety").num_objectives
     3
     """
     try:
-        return _KNOWN[name]
+        return ALL[name]
     except KeyError:
-        raise InvalidInputError(f"No problem is called {name!r}; choose one of {', '.join(_KNOWN)}.") from None
+        raise InvalidInputError(f"No problem is called {name!r}; choose one of {', '.join(ALL)}.") from None
 
 
 def toy_2d(x: ArrayLike) -> Array:

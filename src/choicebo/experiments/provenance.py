@@ -16,7 +16,7 @@ from typing import Any
 from choicebo import __version__
 from choicebo.experiments.document import Section
 from choicebo.experiments.progress import in_words
-from choicebo.experiments.report_tables import new_table
+from choicebo.experiments.report_tables import new_table, revisions
 from choicebo.experiments.trials import FinishedTrial, Trial
 
 _PACKAGES = ("numba", "llvmlite", "numpy", "scipy", "moocore")
@@ -75,15 +75,17 @@ def provenance_section(settings: Mapping[str, Any], grids: Grids) -> Section:
     }
     for key, value in rows.items():
         facts.add_row(key, str(value).replace("[", "\\["))
-    headings = ("experiment", "method", "trials finished", "median time of a trial", "all together")
+    headings = ("experiment", "method", "trials finished", "median time of a trial", "all together", "revisions")
     steps = new_table("Time per step", headings, words=2)
+    steps.columns[-1].justify = "left"
     for experiment, (grid, finished) in grids.items():
         for method in dict.fromkeys(trial.method for trial in grid):
             wanted = sum(trial.method == method for trial in grid)
-            seconds = [each.seconds for each in finished if each.trial.method == method]
-            if seconds:
+            group = [each for each in finished if each.trial.method == method]
+            if group:
+                seconds = [each.seconds for each in group]
                 count, middle = f"{len(seconds)} of {wanted}", f"{median(seconds):.1f} s"
-                steps.add_row(experiment, method, count, middle, in_words(sum(seconds)))
+                steps.add_row(experiment, method, count, middle, in_words(sum(seconds)), revisions(group))
     return Section("How it was made", [facts, steps])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -9,6 +10,8 @@ from typing import TypeVar
 import numpy as np
 from rich.markup import escape
 from rich.table import Table
+
+from choicebo.experiments.trials import FinishedTrial
 
 Key = TypeVar("Key")
 Item = TypeVar("Item")
@@ -41,6 +44,24 @@ def new_table(title: str, headings: Iterable[str], words: int = 1, caption: str 
     for at, heading in enumerate(headings):
         found.add_column(heading, justify="left" if at < words else "right")
     return found
+
+
+MIXED = "†"
+"""Marks a number that results of several revisions went into."""
+ABOUT_MIXED = f" {MIXED}: results of several revisions of choicebo, which the last table lists."
+
+
+def mark(finished: Iterable[FinishedTrial]) -> str:
+    """The mark of a number that these results went into, empty if they are of one revision."""
+    return MIXED if len({each.commit for each in finished}) > 1 else ""
+
+
+def revisions(finished: Iterable[FinishedTrial]) -> str:
+    """Of which revisions the results are, and how many of each if there are several."""
+    counts = Counter(each.commit or "unknown" for each in finished)
+    if len(counts) == 1:
+        return next(iter(counts))
+    return ", ".join(f"{commit} ({count})" for commit, count in counts.items())
 
 
 def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:

@@ -1,4 +1,4 @@
-"""A peer that learns from comparisons only: BoTorch's PairwiseGP, and qEUBO to choose the next option.
+"""A peer that learns from comparisons only: BoTorch's PairwiseGP, and qEUBO to choose the next query.
 
 A choice is turned into the pairs that it implies for one utility: every kept option beats every rejected one.
 """
@@ -33,21 +33,15 @@ def implied_pairs(choices: Sequence[tuple[Sequence[int], Sequence[int]]]) -> lis
 
 
 def eubo_query(X: Array, pairs: Sequence[tuple[int, int]], query_size: int, seed: int) -> tuple[Array, bool]:
-    """A query (query_size, d): the options of the highest expected utility, and a new one that goes best with them.
+    """A query (query_size, d) that maximises qEUBO, the expected utility of its best option: all options chosen jointly.
 
     And whether the model was fitted: BoTorch gives some fits up, and its initial hyperparameters then serve.
-
-    The new option, the last row, maximises qEUBO of the whole query: the expected utility of its best option.
     """
-    options = tensor(X)
-    model, is_fitted = _fitted(options, torch.as_tensor(pairs, dtype=torch.long))
-    with torch.no_grad():
-        mean = model.posterior(options).mean.squeeze(-1)
-    best = options[torch.argsort(mean, descending=True)[: query_size - 1]]
+    model, is_fitted = _fitted(tensor(X), torch.as_tensor(pairs, dtype=torch.long))
     acquisition = qExpectedUtilityOfBestOption(
-        pref_model=model, sampler=SobolQMCNormalSampler(torch.Size([SAMPLES]), seed=seed), X_pending=best
+        pref_model=model, sampler=SobolQMCNormalSampler(torch.Size([SAMPLES]), seed=seed)
     )
-    return np.vstack([best.numpy(), maximiser(acquisition, X.shape[1])]), is_fitted
+    return maximiser(acquisition, X.shape[1], query_size), is_fitted
 
 
 def learned_utility(X: Array, pairs: Sequence[tuple[int, int]], points: Array) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import numpy as np
@@ -11,6 +11,7 @@ import torch
 from botorch.acquisition import AcquisitionFunction
 from botorch.optim import optimize_acqf
 from numpy.typing import NDArray
+from torch.quasirandom import SobolEngine
 
 Array = NDArray[np.float64]
 
@@ -33,17 +34,51 @@ def tensor(values: Array) -> torch.Tensor:
     return torch.as_tensor(np.asarray(values), dtype=torch.double)
 
 
-def maximiser(acquisition: AcquisitionFunction, dim: int) -> Array:
-    """The option of the unit cube (1, dim) that an acquisition function rates highest."""
+def maximiser(acquisition: AcquisitionFunction, dim: int, q: int = 1) -> Array:
+    """The options of the unit cube (q, dim) that an acquisition function rates highest, chosen jointly."""
+    return _best_first(acquisition, dim, q)[0]
+
+
+def new_maximiser(
+    acquisition: AcquisitionFunction, dim: int, as_option: Callable[[Array], Array], known: Array
+) -> Array:
+    """The option (1, dim) that an acquisition function rates highest of those that are not among the ``known: (n, dim)``.
+
+    ``as_option`` takes points of the unit cube to the nearest options. The best of another restart comes next, and then the
+    best of as many points as the search begins with: to propose an option again would be to waste a question.
+    """
+    for found in _best_first(acquisition, dim, 1):
+        option = as_option(found)
+        if not _is_among(option, known):
+            return option
+    points = SobolEngine(dim, scramble=True, seed=len(known)).draw(SEARCH["raw_samples"], dtype=torch.double)
+    with torch.no_grad():
+        order = torch.argsort(acquisition(points[:, None]), descending=True).numpy()
+    options = as_option(points.numpy()[order])
+    return next((each[None] for each in options if not _is_among(each[None], known)), options[:1])
+
+
+def _best_first(acquisition: AcquisitionFunction, dim: int, q: int) -> list[Array]:
+    """What the restarts of the search found, each (q, dim)."""
     bounds = torch.stack([torch.zeros(dim, dtype=torch.double), torch.ones(dim, dtype=torch.double)])
     restarts, samples = SEARCH["restarts"], SEARCH["raw_samples"]
-    found, _ = optimize_acqf(
+    found, values = optimize_acqf(
         acquisition,
         bounds,
-        q=1,
+        q=q,
         num_restarts=restarts,
         raw_samples=samples,
         options={"batch_limit": restarts, "init_batch_limit": samples, "maxiter": SEARCH["steps"]},
+        return_best_only=False,
     )
-    option: Array = found.detach().numpy().reshape(1, dim)
-    return np.clip(option, 0.0, 1.0)
+    order = torch.argsort(values.reshape(-1), descending=True, stable=True).numpy()
+    points: Array = np.clip(found.detach().numpy().reshape(-1, q, dim), 0.0, 1.0)
+    return list(points[order])
+
+
+def _is_among(option: Array, known: Array) -> bool:
+    return bool((np.abs(known - option).max(1) < _SAME).any())
+
+
+_SAME = 1e-6
+"""Options that differ by less in every input are the same."""
