@@ -12,7 +12,7 @@ INSTALL = $(BIN)/pip install --quiet $(if $(CONSTRAINTS),--constraint $(CONSTRAI
 # Small matrices: BLAS threads of their own only stand in each other's way.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: run test test-slow check audit bench docs docs-version dist constraints clean venv
+.PHONY: run test test-slow check audit bench figures docs docs-version dist constraints clean venv
 
 # The web app on a ready example study; its file stays, so that the next time it goes on.
 run: $(VENV)/.installed-web
@@ -49,6 +49,10 @@ audit: $(VENV)/.installed-dev
 
 bench: $(VENV)/.installed-cli
 	$(BIN)/choicebo bench
+
+# The figures of README and of the page of results, from the raw results.
+figures: $(VENV)/.installed-cli
+	$(BIN)/python benchmarks/write_figures.py
 
 # The site in `site`; a warning is an error. `mkdocs serve` shows it while you write.
 docs: $(VENV)/.installed-docs

@@ -23,7 +23,10 @@ def test_the_version_is_written_in_the_package_and_the_citation_follows_it():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
     assert citation["version"] == choicebo.__version__
     assert citation["license"] == PROJECT["project"]["license"]
-    assert choicebo.__version__ in (ROOT / "CHANGELOG.md").read_text("utf-8").partition("\n## ")[2].partition("\n")[0]
+    headings = [line for line in (ROOT / "CHANGELOG.md").read_text("utf-8").splitlines() if line.startswith("## ")]
+    released = [heading for heading in headings if heading != "## [Unreleased]"]
+    assert headings[:2].count("## [Unreleased]") == len(headings) - len(released) <= 1
+    assert choicebo.__version__ in released[0]
 
 
 def test_every_python_that_the_package_claims_is_tested():

@@ -5,7 +5,14 @@ from choicebo.errors import InvalidInputError
 from choicebo.experiments import methods, optimisation_trials
 from choicebo.experiments.choosers import pareto_choice
 from choicebo.experiments.methods import METHODS, Method, Sobol
-from choicebo.experiments.optimisation_trials import FULL, INITIAL_OPTIONS, INITIAL_SETS, QUERY_SIZE, Protocol
+from choicebo.experiments.optimisation_trials import (
+    COMPARED,
+    FULL,
+    INITIAL_OPTIONS,
+    INITIAL_SETS,
+    QUERY_SIZE,
+    Protocol,
+)
 from choicebo.experiments.problems import PROBLEMS, problem
 from choicebo.experiments.trials import Trial, seed_of
 
@@ -49,7 +56,8 @@ def trial(method: str, repetition: int = 0, task: str = "zdt2", **settings) -> T
 def test_the_full_protocol_is_that_of_the_paper():
     assert (INITIAL_OPTIONS, INITIAL_SETS, QUERY_SIZE) == (20, 7, 5)
     assert (FULL.iterations, FULL.repetitions, set(FULL.problems)) == (80, 15, set(PROBLEMS))
-    assert len(optimisation_trials.trials(FULL)) == 6 * 15 * len(METHODS)
+    assert set(COMPARED) <= set(METHODS)
+    assert len(optimisation_trials.trials(FULL)) == 6 * 15 * len(COMPARED)
 
 
 def test_a_run_that_is_stopped_leaves_every_method_with_about_as_many_repetitions():

@@ -20,6 +20,7 @@ from choicebo.experiments import (
     reproduce,
 )
 from choicebo.experiments.datasets import RealData
+from choicebo.experiments.problems import DEVELOPMENT
 from choicebo.experiments.trials import FinishedTrial, Trial
 from choicebo.model.posterior import PREDICTION_RULES
 
@@ -175,6 +176,13 @@ def test_problems_methods_and_sizes_can_be_chosen(tmp_path):
     names = [json.loads(line) for line in (tmp_path / "bo.jsonl").read_text().splitlines()]
     assert {(each["task"], each["method"]) for each in names} == {("zdt1", "sobol"), ("kursawe", "sobol")}
     assert [each["settings"] for each in names] == [{"iterations": 4, "lapse": 0.1}] * 6
+
+
+def test_a_group_of_problems_can_be_chosen(tmp_path):
+    size = ("--methods", "sobol", "--repetitions", "1", "--iterations", "1", "--out", str(tmp_path))
+    invoke("bo", "--problems", "development,zdt1-turned", *size)
+    tasks = [json.loads(line)["task"] for line in (tmp_path / "bo.jsonl").read_text().splitlines()]
+    assert tasks == [*DEVELOPMENT, "zdt1-turned"]
 
 
 def test_a_method_that_does_not_exist_is_one_line_with_those_that_do(tmp_path):

@@ -52,13 +52,14 @@ def real_section(finished: Sequence[FinishedTrial], sets: Sequence[RealData], sc
 
 def table(title: str, finished: Sequence[FinishedTrial], repeated: str) -> Table:
     """One row per task and number of choices; ``repeated`` names what was repeated (``"seed"``, ``"fold"``)."""
+    mean_of = Mean.of_folds if repeated == "fold" else Mean.of
     fits = [each for each in finished if each.trial.task != PICTURE]
     scores = [each.result for each in fits if each.trial.method == CHOICE_GP]
     ceilings = [each.result for each in fits if each.trial.method == ORACLE_GP]
     peers = [each.result for each in fits if each.trial.method not in (CHOICE_GP, ORACLE_GP)]
     caption = (
         "Share of unseen sets whose choice is predicted exactly; mean ± standard error over "
-        f"{repeated}s. pareto is the default rule; network: a Pareto embedding that learns from the same choices."
+        f"{repeated}s{', which learn from overlapping data, as it counts' if repeated == 'fold' else ''}. pareto is the default rule; network: a Pareto embedding that learns from the same choices."
     )
     if {"independent", "orders"} & {peer["model"] for peer in peers}:
         caption += (
@@ -74,7 +75,7 @@ def table(title: str, finished: Sequence[FinishedTrial], repeated: str) -> Table
             task,
             str(n_choices),
             _two_digits(paper.ACCURACY.get(task, {}).get(n_choices)),
-            *(str(Mean.of([each["accuracy"][rule] for each in group])) for rule in PREDICTION_RULES),
+            *(str(mean_of([each["accuracy"][rule] for each in group])) for rule in PREDICTION_RULES),
             f"{min(each['accuracy'][PREDICTION_RULES[0]] for each in group):.3f}",
             f"{median(each['seconds'] for each in group):.2f}",
             f"{sum(bool(each['problems']) for each in group)}/{len(group)}",
@@ -82,7 +83,7 @@ def table(title: str, finished: Sequence[FinishedTrial], repeated: str) -> Table
     shown.add_section()
     for (task, n_choices, model), group in grouped(peers, lambda p: (p["task"], p["n_choices"], p["model"])).items():
         reached = [each["accuracy"] for each in group]
-        mean = str(Mean.of(reached))
+        mean = str(mean_of(reached))
         # Our model in another form predicts by the default rule, the others by what they take for the values.
         by_rule = (mean, "", "") if model == "independent" else ("", "", mean)
         shown.add_row(task, f"{n_choices}, {model}", "", *by_rule, f"{min(reached):.3f}", "", "")
@@ -91,7 +92,7 @@ def table(title: str, finished: Sequence[FinishedTrial], repeated: str) -> Table
         for name, papers, key in (("Oracle-GP", known, "oracle"), ("g, no noise", "", "exact")):
             reached = [each[key] for each in group if each[key] is not None]
             if reached:
-                shown.add_row(task, name, papers, "", "", str(Mean.of(reached)), f"{min(reached):.3f}", "", "")
+                shown.add_row(task, name, papers, "", "", str(mean_of(reached)), f"{min(reached):.3f}", "", "")
     return shown
 
 

@@ -69,8 +69,8 @@ def travellers(finished: Sequence[FinishedTrial]) -> Table:
         "Single choices of travellers",
         ("data", "choices", "method", "log score", "accuracy", "s"),
         words=3,
-        caption="Mean ± standard error over five folds of choices that were not learned from. One hidden objective, one winner "
-        "(batch preference). s: median seconds of a fold.",
+        caption="Mean ± standard error over five folds of choices that were not learned from; it counts that folds learn from "
+        "overlapping choices. One hidden objective, one winner (batch preference). s: median seconds of a fold.",
     )
     for name, mine in grouped(finished, lambda each: each.trial.task).items():
         by_method = grouped(mine, lambda each: each.trial.method)
@@ -80,8 +80,8 @@ def travellers(finished: Sequence[FinishedTrial]) -> Table:
                 name,
                 str(mine[0].trial.settings["choices"]),
                 method,
-                str(Mean.of([each["log_score"] for each in results])),
-                str(Mean.of([each["accuracy"] for each in results])),
+                str(Mean.of_folds([each["log_score"] for each in results])),
+                str(Mean.of_folds([each["accuracy"] for each in results])),
                 f"{median(each.seconds for each in by_method[method]):.1f}",
             )
         shown.add_section()

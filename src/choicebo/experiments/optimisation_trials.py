@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from choicebo.errors import ConvergenceWarning, InvalidInputError
 from choicebo.experiments.choosers import Chooser, random_sets
-from choicebo.experiments.methods import METHODS, Setup, method
+from choicebo.experiments.methods import Setup, method
 from choicebo.experiments.problems import PROBLEMS, Problem, problem
 from choicebo.experiments.trials import Trial, seed_of
 from choicebo.space.points import point_keys
@@ -53,7 +53,9 @@ class Protocol:
             )
 
 
-FULL = Protocol(tuple(PROBLEMS), tuple(METHODS), iterations=80, repetitions=15)
+COMPARED = ("default", "default-1", "ucb", "paper", "pairwise", "parego", "parego-2", "nehvi", "nehvi-2", "sobol")
+"""What the full experiment compares; acquisitions alone are run by name."""
+FULL = Protocol(tuple(PROBLEMS), COMPARED, iterations=80, repetitions=15)
 QUICK = Protocol(("branin-currin", "zdt2"), ("default", "parego", "sobol"), iterations=10, repetitions=2)
 
 

@@ -296,7 +296,10 @@ def answers(run: Run, data: Data = None, *, seed: Seed = 0) -> None:
 def bo(
     run: Run,
     *,
-    problems: Annotated[str | None, typer.Option(help="Only these, separated by commas.")] = None,
+    problems: Annotated[
+        str | None,
+        typer.Option(help="Only these, separated by commas; or all of a group: paper, held-out, development."),
+    ] = None,
     methods: Annotated[str | None, typer.Option(help="Only these, separated by commas.")] = None,
     repetitions: Annotated[int | None, typer.Option(min=1, help="Instead of the protocol's number.")] = None,
     iterations: Annotated[int | None, typer.Option(min=1, help="Instead of the protocol's number.")] = None,
@@ -312,6 +315,7 @@ def bo(
 
     from choicebo.experiments import baselines, optimisation_report, optimisation_trials
     from choicebo.experiments.methods import METHODS
+    from choicebo.experiments.problems import DEVELOPMENT, HELD_OUT, PROBLEMS
 
     protocol = optimisation_trials.FULL if run.full else optimisation_trials.QUICK
     chosen = _names(methods)
@@ -320,7 +324,9 @@ def bo(
         output.warn(
             "BoTorch is not installed, so its methods are left out; pip install 'choicebo[botorch]' brings them."
         )
-    changes: dict[str, Any] = {"noise": noise, "lapse": lapse, "problems": _names(problems), "methods": chosen}
+    groups = {"paper": PROBLEMS, "held-out": HELD_OUT, "development": DEVELOPMENT}
+    named = tuple(each for name in _names(problems) for each in groups.get(name, (name,)))
+    changes: dict[str, Any] = {"noise": noise, "lapse": lapse, "problems": named, "methods": chosen}
     changes |= {"repetitions": repetitions, "iterations": iterations}
     protocol = replace(protocol, **{key: value for key, value in changes.items() if value})
     run.settings |= {"bo, " + key: value for key, value in vars(protocol).items()}
