@@ -57,9 +57,10 @@ def table(title: str, finished: Sequence[FinishedTrial], repeated: str) -> Table
     scores = [each.result for each in fits if each.trial.method == CHOICE_GP]
     ceilings = [each.result for each in fits if each.trial.method == ORACLE_GP]
     peers = [each.result for each in fits if each.trial.method not in (CHOICE_GP, ORACLE_GP)]
+    overlapping = ", which learn from overlapping data, as the standard error counts" if repeated == "fold" else ""
     caption = (
         "Share of unseen sets whose choice is predicted exactly; mean ± standard error over "
-        f"{repeated}s{', which learn from overlapping data, as it counts' if repeated == 'fold' else ''}. pareto is the default rule; network: a Pareto embedding that learns from the same choices."
+        f"{repeated}s{overlapping}. pareto is the default rule; network: a Pareto embedding that learns from the same choices."
     )
     if {"independent", "orders"} & {peer["model"] for peer in peers}:
         caption += (
