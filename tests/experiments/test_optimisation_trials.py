@@ -15,6 +15,7 @@ from choicebo.experiments.optimisation_trials import (
 )
 from choicebo.experiments.problems import PROBLEMS, problem
 from choicebo.experiments.trials import Trial, seed_of
+from choicebo.model.engines import Variational
 
 
 class Spy:
@@ -151,6 +152,19 @@ def test_our_optimiser_runs_the_protocol_and_records_its_settings():
     assert result["settings"]["acquisition"] == "ucb"
     assert result["settings"]["latent_dim"] == 2
     assert "seed" not in result["settings"]
+
+
+def test_the_papers_configuration_is_the_papers():
+    settings = methods.PapersSettings(latent_dim=2)
+    model = settings.model(2)
+    assert (settings.acquisition, settings.new_per_query, model.lapse, model.engine.name) == ("ucb", 1, 0.0, "ess")
+    assert isinstance(model.engine.learner, Variational)
+    assert model.nugget < 1e-4
+    assert model.prior.scale_spread > 2.0
+    result = optimisation_trials.run_trial(Trial("bo", "branin-currin", "paper", 0, {"iterations": 1}))
+    assert result["settings"].items() >= {"learner": "vi", "lapse": 0.0, "acquisition": "ucb"}.items()
+    assert result["settings"]["fits_flagged"] in (0, 1)
+    assert result["new_options"] == [1]
 
 
 def test_the_seed_of_the_start_is_not_that_of_a_method(spies):

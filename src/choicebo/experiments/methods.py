@@ -6,7 +6,7 @@ An oracle sees the objectives' values of the options that it asked for; all othe
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -14,10 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import qmc
 
+from choicebo.acquisition import Acquisition
 from choicebo.errors import InvalidInputError
 from choicebo.experiments import baselines
 from choicebo.experiments.trials import seed_of
-from choicebo.space import Space
+from choicebo.model.covariance import HyperPrior
+from choicebo.model.engines import Engine, Variational, question_engine
+from choicebo.model.gp import ChoiceGP
+from choicebo.optimizer.settings import Settings
+from choicebo.space import KnownObjectives, Space
 
 Array = NDArray[np.float64]
 
@@ -185,21 +190,47 @@ class PairwiseEubo:
         return query
 
 
+@dataclass(frozen=True)
+class PapersSettings(Settings):
+    """The paper's configuration, where it differs from ours: every answer is meant, options have nothing of their own, the
+    hyperparameters have hardly a prior, and a variational approximation learns them."""
+
+    acquisition: str | Acquisition = "ucb"
+    engine: str | Engine = "ess"
+    new_per_query: int = 1
+    lapse: float = 0.0
+
+    def _model(self, latent_dim: int, engine: str | Engine, known: KnownObjectives | None = None) -> ChoiceGP:
+        learned_by = replace(question_engine("ess"), learner=Variational())  # type: ignore[type-var]
+        ours = super()._model(latent_dim, learned_by, known)
+        return replace(ours, nugget=_JITTER, prior=HyperPrior(lengthscale_spread=_WIDE, scale_spread=_WIDE))
+
+    def to_dict(self) -> dict[str, Any]:
+        """What a report says of it."""
+        return super().to_dict() | {"learner": "vi", "nugget": _JITTER, "prior_spreads": _WIDE}
+
+
+_JITTER = 1e-5
+"""Of the variance: enough to keep covariances invertible in single precision."""
+_WIDE = 3.0
+"""Spread of the hyperparameters' logarithms: two standard deviations are a factor of 400."""
+
+
 class Choices:
     """``ChoiceOptimizer`` with some settings; the number of hidden objectives is known, as in the paper."""
 
-    def __init__(self, setup: Setup, **settings: Any) -> None:
+    def __init__(self, setup: Setup, kind: type[Settings] = Settings, **settings: Any) -> None:
         from choicebo.optimizer import ChoiceOptimizer
 
         self._space, self._flagged = setup.space, 0
-        self._optimizer = ChoiceOptimizer(
-            self._space,
+        chosen = kind(
             latent_dim=setup.latent_dim,
             query_size=setup.query_size,
             seed=setup.seed,
             initial_queries=1,  # the choices that are given count as answers
             **settings,
         )
+        self._optimizer = ChoiceOptimizer(self._space, chosen)
         for shown, kept in zip(setup.sets, setup.kept, strict=True):
             self._optimizer.add(self._space.decode(setup.options[list(shown)]), list(kept))
 
@@ -226,8 +257,8 @@ _ALL = (
     Method("ucb", "choicebo, ucb", partial(Choices, acquisition="ucb", new_per_query=1)),
     Method(
         "paper",
-        "choicebo, ucb and slice sampling (the paper's)",
-        partial(Choices, acquisition="ucb", engine="ess", new_per_query=1),
+        "the paper's configuration",
+        partial(Choices, kind=PapersSettings),
     ),
     Method("pairwise", "PairwiseGP + qEUBO", PairwiseEubo, needs_botorch=True),
     Method("parego", "Oracle-ParEGO", partial(Oracle, acquisition="parego"), sees_values=True, needs_botorch=True),
