@@ -73,3 +73,25 @@ def test_a_person_is_asked_twice_by_one_sketch_and_another_person_by_another(
             later = asking.situation_of(state, "ann", asking.wishes("ann"))
         later.question_from(later.fit(), 7)
         assert made == ["ann", "bob", "ann"]
+
+
+def test_a_beginning_of_the_history_is_told_apart_once_and_anew_when_it_changed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    optimizer = cb.ChoiceOptimizer(SPACE, latent_dim=1, engine="laplace", query_size=3, initial_queries=9)
+    for kept in ([0], [1], [2]):
+        optimizer.tell(optimizer.ask(), kept)
+    made: list[int] = []
+    gathered = situation.Situation._gathered
+    monkeypatch.setattr(situation.Situation, "_gathered", lambda self, n: made.append(n) or gathered(self, n))
+    two = optimizer.situation.fingerprint(2)
+    optimizer.tell(optimizer.ask(), [0])
+    assert optimizer.situation.fingerprint(2) == two
+    assert made == [2]
+    optimizer.undo(3)  # one answer is left
+    question = optimizer.ask()
+    optimizer.tell(question, [0])
+    assert optimizer.situation.fingerprint(2) != two
+    optimizer.undo()
+    optimizer.tell(optimizer.open_queries[0], [1])
+    assert optimizer.situation.fingerprint(2) == two

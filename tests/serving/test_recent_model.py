@@ -16,7 +16,7 @@ import pytest
 import choicebo as cb
 from choicebo.optimizer import situation as compute
 from choicebo.optimizer.recent import Recent
-from choicebo.serving.computing import Computing
+from choicebo.serving.computing import Computing, FairThreads
 from choicebo.serving.scheduler import Scheduler
 from choicebo.study import Study
 
@@ -139,6 +139,20 @@ def test_while_others_wait_models_are_fitted_and_nothing_more(study: Study, pool
         assert study.waits_for_model()
         assert "had learned from" not in study.ask(stand_in=True).reason
     finally:
+        scheduler.close()
+
+
+def test_where_others_wait_for_their_models_the_latest_answer_is_not_waited_for(
+    study: Study, pool: SlowToFit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FairThreads, "waiting", property(lambda self: 1))
+    scheduler = Scheduler(pool, patience=4000.0)  # so long that a wait would be noticed
+    try:
+        asked = scheduler.begin_question(study, "owner").result(timeout=30)
+        assert asked.reason.startswith("The model had learned from 3 of 4 answers")
+        assert scheduler.is_thinking(study, "owner")
+    finally:
+        pool.go.set()
         scheduler.close()
 
 

@@ -1,20 +1,32 @@
-"""Cube points of options, each computed once for all situations of a loop."""
+"""What the situations of one loop share: each option is encoded once, and each beginning of the history told apart once."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from choicebo.history import Event
 from choicebo.space import Option, Searchable
 
 Array = NDArray[np.float64]
 
+_MOST_BEGINNINGS = 64
 _MOST = 100_000
 """Options whose key is remembered. Then all are forgotten: those of a history that was left behind would stay otherwise."""
+
+
+class Beginning(NamedTuple):
+    """The first answers of a history."""
+
+    last: Event
+    """A history only grows, or is made anew: its last event tells a beginning apart, as long as somebody holds it."""
+    people: bool
+    measured: str
+    fingerprint: str
 
 
 class EncodedOptions:
@@ -25,6 +37,18 @@ class EncodedOptions:
         self._keys: dict[int, tuple[Option, str]] = {}
         """By the identity of an option, which is held so that no other one can take it. A history shares its options with the
         next one, so that their text is made once."""
+
+        self._beginnings: dict[int, Beginning] = {}
+        """By the number of answers."""
+
+    def fingerprint(self, answers: int, last: Event, people: bool, measured: str, make: Callable[[], str]) -> str:
+        """What tells the first so many answers apart, made once."""
+        found = self._beginnings.get(answers)
+        if found is None or found.last is not last or (found.people, found.measured) != (people, measured):
+            if len(self._beginnings) >= _MOST_BEGINNINGS:
+                self._beginnings.clear()
+            found = self._beginnings[answers] = Beginning(last, people, measured, make())
+        return found.fingerprint
 
     def key(self, option: Option) -> str:
         """A text that equal options have in common."""

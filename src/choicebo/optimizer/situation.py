@@ -118,7 +118,19 @@ class Situation:
 
     def fingerprint(self, answers: int) -> str:
         """Tells apart what a model of the first so many answers learns from; what was measured is known to all of them."""
-        return "+".join([self.first(answers).fingerprint, *([self.measured] if self.measured else [])])
+        made = self.encoded.fingerprint(
+            answers,
+            self._acts[answers - 1],
+            self.people,
+            self.measured,
+            lambda: self.first(answers).fingerprint,
+        )
+        return "+".join([made, *([self.measured] if self.measured else [])])
+
+    @cached_property
+    def _acts(self) -> list[Event]:
+        """The events of the answers."""
+        return [event for event in self.events if event.kind in ("answer", "addition")]
 
     @cached_property
     def for_one(self) -> str:
@@ -219,8 +231,7 @@ class Situation:
             data = ChoiceData(np.concatenate([data.X, more]), data.choices)
         if not self.people:
             return data
-        acts = [event for event in self.events if event.kind in ("answer", "addition")]
-        raters = [act.rater for act, answer in zip(acts, self.answers[:answers], strict=False) for _ in answer]
+        raters = [act.rater for act, answer in zip(self._acts, self.answers[:answers], strict=False) for _ in answer]
         named = [Choice(each.shown, each.kept, rater=rater) for each, rater in zip(data.choices, raters, strict=True)]
         return ChoiceData(data.X, named)
 
@@ -331,7 +342,7 @@ class Situation:
     @property
     def model_key(self) -> tuple[str, int]:
         """Cache key of the model, given the space and the settings."""
-        return ("" if self.data is None else self.fingerprint(self.n_answers)), self.latent_dim
+        return (self.fingerprint(self.n_answers) if self.answers else ""), self.latent_dim
 
     def fit(self, progress: ProgressCallback | None = None) -> Posterior:
         """The model of all answers, of which there must be some."""

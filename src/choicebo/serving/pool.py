@@ -25,7 +25,7 @@ from choicebo.serving.waiting_room import stopping
 
 log = logging.getLogger("choicebo.serving")
 
-_POLITENESS = 2, 7
+_POLITENESS = 2, 10
 """Niceness of the worker processes (``os.nice``), so that the server goes first: of the urgent one, and of the others."""
 _BEAT = 0.1
 """Seconds between two looks at a process that computes."""

@@ -135,8 +135,9 @@ class Scheduler:
             job = self._think(study, rater, share)
             left = 0.0 if rater in job.outwaited else until - time.monotonic()
             if left > 0 and await self._in_thread(lambda: study.has_recent_model(rater)):
-                # The latest answer is waited for only if it is being learned at this moment, and for a moment.
-                is_learned = job.begun >= began and job.future.running()
+                # The latest answer is waited for only if it is being learned at this moment, and for a moment; not where others
+                # wait for their models, for then it takes longer.
+                is_learned = job.begun >= began and job.future.running() and not self._thinking.waiting
                 left = began + FOR_THE_LATEST * self.patience - time.monotonic() if is_learned else 0.0
             is_patient = await done_within(job.future, left)
             if is_patient:
