@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import time
 import warnings
@@ -18,7 +19,7 @@ from choicebo.errors import ComputationLostError, ConvergenceWarning
 from choicebo.model import compiling
 from choicebo.serving import fair_queue
 from choicebo.serving import pool as pools
-from choicebo.serving.pool import LocalPool
+from choicebo.serving.pool import _POLITENESS, LocalPool, politely
 from choicebo.study import StorageError, Study
 from choicebo.web import serve_command as commands
 from choicebo.web.server import Server
@@ -200,3 +201,16 @@ def test_serve_lets_the_model_be_compiled_before_anybody_asks_for_it(
     result = CliRunner().invoke(build_app(), ["serve", str(tmp_path / "studies.db")])
     assert result.exit_code == 0, result.output
     assert happened == ["start", "serve"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="niceness of single threads is Linux's")
+def test_what_is_computed_politely_lets_others_go_first_and_nothing_else_changes() -> None:
+    def niceness() -> int:
+        return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+
+    before = niceness()
+    assert politely(niceness) >= max(before, _POLITENESS[1])
+    assert niceness() == before
+    assert politely(max, 1, 2) == 2
+    with pytest.raises(ZeroDivisionError):
+        politely(divmod, 1, 0)

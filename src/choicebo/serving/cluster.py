@@ -12,7 +12,7 @@ from typing import Any
 from choicebo.errors import ComputationLostError, InvalidInputError
 from choicebo.serving.computing import Computing
 from choicebo.serving.fair_queue import BESIDE, URGENT, Job
-from choicebo.serving.pool import Caps, be_ready
+from choicebo.serving.pool import Caps, be_ready, politely
 from choicebo.serving.waiting_room import stopping
 
 log = logging.getLogger("choicebo.serving")
@@ -168,9 +168,10 @@ class Cluster(Computing):
         if job is None or (not job.future.running() and not job.future.set_running_or_notify_cancel()):
             return
         only = list(self._threads) if len(self._threads) < len(self._versions) else None
+        call = (job.fn, *job.args) if job.level == URGENT else (politely, job.fn, *job.args)
         try:
             begun = self._client.get_executor(pure=False).submit(
-                job.fn, *job.args, **job.kwargs, priority=10 if job.level == URGENT else -job.level, workers=only
+                *call, **job.kwargs, priority=10 if job.level == URGENT else -job.level, workers=only
             )
         except Exception:
             self.queue.put(job, first=True)

@@ -8,20 +8,26 @@ import multiprocessing
 import os
 import pickle
 import signal
+import sys
 import threading
 import time
 import traceback
 import warnings
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from choicebo._runtime import limit_blas_threads
 from choicebo.errors import ComputationLostError, ConvergenceWarning
 from choicebo.serving.computing import Computing
 from choicebo.serving.fair_queue import BESIDE, URGENT, Job
 from choicebo.serving.waiting_room import stopping
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 log = logging.getLogger("choicebo.serving")
 
@@ -276,6 +282,21 @@ def be_ready() -> None:
     warnings.simplefilter("ignore", ConvergenceWarning)  # status and result tell it to the person
     load_numerics()
     threading.Thread(target=_prepare, name="choicebo-prepare", daemon=True).start()
+
+
+def politely(fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+    """Compute something long in a thread that lets others of the machine go first, as quick questions of another process.
+
+    Without privileges a process cannot take its niceness back; on Linux it is a thread's own, and ends with it.
+    """
+    with ThreadPoolExecutor(1, initializer=_be_nice) as thread:
+        return thread.submit(fn, *args, **kwargs).result()
+
+
+def _be_nice() -> None:
+    if sys.platform == "linux":
+        me = threading.get_native_id()
+        os.setpriority(os.PRIO_PROCESS, me, max(os.getpriority(os.PRIO_PROCESS, me), _POLITENESS[1]))
 
 
 def load_numerics() -> None:
