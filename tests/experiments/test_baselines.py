@@ -226,7 +226,7 @@ def test_pairs_that_botorch_gives_up_are_asked_about_with_its_initial_hyperparam
 
 def test_the_pairwise_peer_runs_the_protocol():
     result = run("pairwise", "branin-currin", 2)
-    assert result["new_options"] == [1, 1]
+    assert result["new_options"] == [5, 5]
     assert result["settings"]["questions_without_fit"] == 0
 
 

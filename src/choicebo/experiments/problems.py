@@ -259,7 +259,9 @@ _DEVELOPMENT = (
 DEVELOPMENT: dict[str, Problem] = {each.name: each for each in _DEVELOPMENT}
 """Others, on which methods are developed."""
 
-# A turned problem has the front of the problem itself. Reference points of car-side-impact and penicillin are BoTorch's.
+# A turned problem has the front of the problem itself. Reference points of car-side-impact and penicillin are BoTorch's, and so
+# is the hypervolume of the former. Those of penicillin (2,183,456 in BoTorch, which is too low) and of the welded beam are of
+# 1,500 and 4,000 points that an evolutionary search found, and a little more. All three are known less well than the others.
 _HELD_OUT = (
     Problem("zdt1-turned", 4, 2, ((0, 1),) * 4, (-11, -11), 121 - 1 / 3, 1e-9, turned(_zdt1)),
     Problem("zdt2-turned", 3, 2, ((0, 1),) * 3, (-11, -11), 121 - 2 / 3, 1e-9, turned(_zdt2)),
@@ -283,8 +285,8 @@ _HELD_OUT = (
         3,
         ((0.125, 5), (0.1, 10), (0.1, 10), (0.125, 5)),
         (-40, -0.015, -1),
-        0.57,
-        1e-2,
+        0.5192,
+        1e-3,
         welded_beam,
     ),
     Problem(
@@ -293,8 +295,8 @@ _HELD_OUT = (
         3,
         ((60, 120), (0.05, 18), (293, 303), (0.05, 18), (0.01, 0.5), (500, 700), (5, 6.5)),
         (-25.935, -57.612, -935.5),
-        2183455.9,
-        1e4,
+        2.245e6,
+        1.5e4,
         penicillin,
     ),
 )
