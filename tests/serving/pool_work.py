@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from pathlib import Path
 
@@ -36,3 +37,13 @@ def wait_for(pid: str, go: str) -> str:
     while not Path(go).exists():
         time.sleep(0.05)
     return "done"
+
+
+def niceness() -> int:
+    """Of the thread that computes this, as of something that takes long."""
+    return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+
+
+def question_from() -> int:
+    """The same, by the name of what is urgent."""
+    return niceness()

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pool_work import hang_once, wait_for
+from pool_work import hang_once, niceness, question_from, wait_for
 
 import choicebo as cb
 from choicebo.errors import InvalidInputError
@@ -127,6 +127,12 @@ def test_workers_load_what_a_first_question_needs_before_it_is_asked_for(cluster
     logs = "".join(path.read_text() for path in dask.folder.glob("*.log"))
     assert "ERROR" not in logs
     assert "Traceback" not in logs
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="niceness of single threads is Linux's")
+def test_what_takes_long_lets_quick_questions_go_first(cluster: Cluster) -> None:
+    assert cluster.submit(niceness).result(60) >= 10
+    assert cluster.submit(question_from).result(60) == 0
 
 
 def _has_loaded() -> bool:
