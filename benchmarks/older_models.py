@@ -41,7 +41,7 @@ def next_question(loop: cb.ChoiceOptimizer, behind: int) -> Question:
         return loop._computations.question(situation)
     first = situation.settings.first_queries(situation.space.dim)
     learned = max(situation.n_answers - behind, first)
-    return situation.question_from(situation.fit_earlier(learned), learned)
+    return situation.quick_prospect(learned).quick_question(situation.fit_earlier(learned))
 
 
 def missing(name: str, behind: int, repetition: int, answers: int) -> list[float]:

@@ -1,5 +1,8 @@
 """Work in threads, and how many of them BLAS has."""
 
+import os
+import subprocess
+import sys
 import threading
 import time
 
@@ -87,6 +90,25 @@ def test_blas_has_one_thread_until_the_last_who_wants_it_so_is_done(monkeypatch)
     assert state == [1]  # the first one is done, the second is not
     second.__exit__(None, None, None)
     assert state == [1, "as before"]
+    monkeypatch.setattr(_runtime, "_asked_late", False)
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")
     with _runtime.one_blas_thread():
         assert state == [1, "as before"]
+
+
+def test_a_limit_that_came_after_numpy_is_not_taken_for_one() -> None:
+    code = (
+        "import numpy, threadpoolctl, scipy.linalg\n"
+        "from choicebo import _runtime\n"
+        "if {early}: threadpoolctl.threadpool_limits = None\n"
+        "_runtime.limit_blas_threads()\n"
+        "with _runtime.one_blas_thread():\n"
+        "    print({{each['num_threads'] for each in threadpoolctl.threadpool_info() if each['user_api'] == 'blas'}})\n"
+    )
+    environment = {key: value for key, value in os.environ.items() if not key.endswith("_NUM_THREADS")}
+    for early in (False, True):
+        given = {**environment, "OPENBLAS_NUM_THREADS": "1"} if early else environment
+        done = subprocess.run(
+            [sys.executable, "-c", code.format(early=early)], capture_output=True, text=True, env=given, check=True
+        )
+        assert done.stdout.strip() == "{1}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import threading
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,13 +17,19 @@ _THREAD_VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS
 
 
 def limit_blas_threads() -> None:
-    """Ask BLAS for one thread per process; effective only before NumPy is loaded.
+    """Ask BLAS for one thread per process: of this one if NumPy is not loaded yet, and of those that it starts.
 
     The matrices here are small (some hundred rows). On a busy two-core machine OpenBLAS's own threads made a 154 x 154
     Cholesky factor 50 times slower. A value that the user has set is left alone.
     """
+    global _asked_late
+    _asked_late |= "numpy" in sys.modules and "OPENBLAS_NUM_THREADS" not in os.environ
     for name in _THREAD_VARIABLES:
         os.environ.setdefault(name, "1")
+
+
+_asked_late = False
+"""Whether the environment asks for one thread since NumPy was loaded, and so says nothing about this process."""
 
 
 class _BlasLimit:
@@ -53,7 +60,8 @@ _blas_limit = _BlasLimit()
 
 def one_blas_thread() -> contextlib.AbstractContextManager[None]:
     """Limit BLAS to one thread inside a ``with`` block, for library use where NumPy is loaded already; threads may share it."""
-    return contextlib.nullcontext() if os.environ.get("OPENBLAS_NUM_THREADS") == "1" else _blas_limit
+    is_limited = os.environ.get("OPENBLAS_NUM_THREADS") == "1" and not _asked_late
+    return contextlib.nullcontext() if is_limited else _blas_limit
 
 
 def threads() -> int:

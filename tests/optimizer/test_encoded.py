@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import choicebo as cb
-from choicebo.optimizer import encoded, situation
+from choicebo.optimizer import encoded, prospect
 from choicebo.optimizer.encoded import EncodedOptions, key_of
 from choicebo.optimizer.recent import Recent
+from choicebo.optimizer.situation import Situation
 from choicebo.study import Study
 
 SPACE = cb.Space([cb.Real("a", 0, 1), cb.Real("b", 0, 1)])
@@ -49,7 +50,7 @@ def test_each_option_is_encoded_once() -> None:
 def test_a_person_is_asked_twice_by_one_sketch_and_another_person_by_another(
     monkeypatch: pytest.MonkeyPatch, tmp_path
 ) -> None:
-    monkeypatch.setattr(situation, "_sketches", Recent(most=64))
+    monkeypatch.setattr(prospect, "_sketches", Recent(most=64))
     with Study.create(tmp_path / "s.db", "s", SPACE, latent_dim=1, engine="laplace", query_size=3) as study:
         for rater in ("ann", "bob"):
             study.add_rater(rater)
@@ -63,15 +64,15 @@ def test_a_person_is_asked_twice_by_one_sketch_and_another_person_by_another(
         made: list[str] = []
         asked = type(model).asked
         monkeypatch.setattr(type(model), "asked", lambda self, rater: made.append(rater) or asked(self, rater))
-        ann = [of["ann"].question_from(model, 6) for _ in range(2)]
-        bob = of["bob"].question_from(model, 6)
+        ann = [of["ann"].quick_prospect(6).quick_question(model) for _ in range(2)]
+        bob = of["bob"].quick_prospect(6).quick_question(model)
         assert made == ["ann", "bob"]
         assert ann[0] == ann[1] != bob
         # Another model of the same people is reduced anew.
         study.add([{"a": 0.1, "b": 0.1}, {"a": 0.3, "b": 0.9}], kept=[0], rater="ann")
         with asking._events.reading() as state:
             later = asking.situation_of(state, "ann", asking.wishes("ann"))
-        later.question_from(later.fit(), 7)
+        later.quick_prospect(7).quick_question(later.fit())
         assert made == ["ann", "bob", "ann"]
 
 
@@ -82,8 +83,8 @@ def test_a_beginning_of_the_history_is_told_apart_once_and_anew_when_it_changed(
     for kept in ([0], [1], [2]):
         optimizer.tell(optimizer.ask(), kept)
     made: list[int] = []
-    gathered = situation.Situation._gathered
-    monkeypatch.setattr(situation.Situation, "_gathered", lambda self, n: made.append(n) or gathered(self, n))
+    gathered = Situation._gathered
+    monkeypatch.setattr(Situation, "_gathered", lambda self, n: made.append(n) or gathered(self, n))
     two = optimizer.situation.fingerprint(2)
     optimizer.tell(optimizer.ask(), [0])
     assert optimizer.situation.fingerprint(2) == two

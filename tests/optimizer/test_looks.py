@@ -17,8 +17,7 @@ from choicebo.acquisition.propose import Proposal
 from choicebo.errors import FitInterruptedError
 from choicebo.model import dimension
 from choicebo.model.gp import ChoiceGP
-from choicebo.optimizer import looks
-from choicebo.optimizer import situation as loop
+from choicebo.optimizer import looks, prospect
 
 SPACE = cb.Space([cb.Real("a", 0, 1), cb.Real("b", 0, 1)])
 
@@ -41,7 +40,7 @@ class FakeModel:
         self.looks = []
         self.problem = None
         monkeypatch.setattr(ChoiceGP, "fit_silently", self._fit)
-        monkeypatch.setattr(loop, "propose", self._propose)
+        monkeypatch.setattr(prospect, "propose", self._propose)
         monkeypatch.setattr(dimension, "revise", self._revise)
 
     @staticmethod

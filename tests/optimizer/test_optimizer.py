@@ -85,10 +85,10 @@ class TestBeginning:
 
     def test_who_found_what_survives_a_restart(self):
         opt = answered(8)
-        found = opt.situation.found_by(["ehvi", "variation"])
+        found = opt.situation.prospect().found
         assert sum(map(len, found.values())) == sum(sum(q.new) for q in opt.queries if q.latent_dim is not None)
         restored = cb.ChoiceOptimizer.from_dict(opt.to_dict())
-        assert {name: rows.tolist() for name, rows in restored.situation.found_by(["ehvi", "variation"]).items()} == {
+        assert {name: rows.tolist() for name, rows in restored.situation.prospect().found.items()} == {
             name: rows.tolist() for name, rows in found.items()
         }
 

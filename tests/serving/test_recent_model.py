@@ -78,7 +78,7 @@ def test_the_same_record_and_model_lead_to_the_same_question(study: Study, tmp_p
     with Study.import_json(tmp_path / "copy.db", study.export_json()) as copy:
         until = [event for event in copy.optimizer().events if event.position < 2 * asked.number - 1]
         situation = compute.Situation(SPACE, copy.optimizer().settings, tuple(until))
-        again = situation.question_from(situation.fit_earlier(3), 3)
+        again = situation.quick_prospect(3).quick_question(situation.fit_earlier(3))
     assert (again.options, again.reason) == (asked.options, asked.reason)
 
 

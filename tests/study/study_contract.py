@@ -18,6 +18,7 @@ from study_helpers import MENU, SPACE, answer, new_study
 
 import choicebo as cb
 from choicebo.errors import DataError, InvalidInputError, SpaceError, StorageError
+from choicebo.optimizer import prospect
 from choicebo.optimizer import situation as compute
 from choicebo.study import (
     OWNER,
@@ -539,7 +540,7 @@ class CrashesAndCrowds:
         study, crowd, computed = new_study(url), 12, []
         for number in range(crowd):
             study.add_rater(f"r{number}")
-        compute_question, start = compute.Situation.question, threading.Barrier(crowd)
+        compute_question, start = prospect.Prospect.question, threading.Barrier(crowd)
 
         def counted(*given):
             computed.append(1)
@@ -549,7 +550,7 @@ class CrashesAndCrowds:
             start.wait()
             study.tell(study.ask(name, stand_in=stand_in), [0])
 
-        monkeypatch.setattr(compute.Situation, "question", counted)
+        monkeypatch.setattr(prospect.Prospect, "question", counted)
         threads = [threading.Thread(target=ask, args=(f"r{number}",)) for number in range(crowd)]
         for thread in threads:
             thread.start()
@@ -563,18 +564,18 @@ class CrashesAndCrowds:
     def test_others_who_keep_asking_do_not_keep_a_question_from_being_asked(self, url, monkeypatch, stand_in):
         study, other = new_study(url), Study.open(url)
         study.add_rater("ann")
-        compute_question, mine = compute.Situation.question, []
+        compute_question, mine = prospect.Prospect.question, []
 
         def meanwhile_somebody_else_asks(*given):
             found = compute_question(*given)
             if len(mine) < 2:  # the third time it is computed in the transaction
                 mine.append(1)
-                monkeypatch.setattr(compute.Situation, "question", compute_question)
+                monkeypatch.setattr(prospect.Prospect, "question", compute_question)
                 other.ask("ann", another=True)
-                monkeypatch.setattr(compute.Situation, "question", meanwhile_somebody_else_asks)
+                monkeypatch.setattr(prospect.Prospect, "question", meanwhile_somebody_else_asks)
             return found
 
-        monkeypatch.setattr(compute.Situation, "question", meanwhile_somebody_else_asks)
+        monkeypatch.setattr(prospect.Prospect, "question", meanwhile_somebody_else_asks)
         question = study.ask(stand_in=stand_in)
         hers = [option for asked in other.questions(rater="ann") for option in asked.options]
         assert len(hers) == 6

@@ -56,8 +56,8 @@ def test_a_question_counts_what_its_answer_tells_about_the_others_unless_it_was_
         wished = study._asking.situation_of(state, "ann", Steering({"sweet": 0.5}))
     own, asked = posterior.of("ann"), posterior.asked("ann")
     assert not np.array_equal(asked.whitened, own.whitened)
-    np.testing.assert_array_equal(situation._for_question(posterior).whitened, asked.whitened)
-    np.testing.assert_array_equal(wished._for_question(posterior).whitened, own.whitened)
+    np.testing.assert_array_equal(situation.prospect()._for_person(posterior).whitened, asked.whitened)
+    np.testing.assert_array_equal(wished.prospect()._for_person(posterior).whitened, own.whitened)
 
 
 def test_somebody_new_is_asked_by_what_the_others_taught(study: Study) -> None:

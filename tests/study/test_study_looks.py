@@ -16,6 +16,7 @@ import choicebo as cb
 from choicebo.acquisition.propose import Proposal
 from choicebo.model import dimension
 from choicebo.model.gp import ChoiceGP
+from choicebo.optimizer import prospect
 from choicebo.optimizer import situation as compute
 from choicebo.study import Study, posterior_store
 
@@ -29,7 +30,7 @@ class FakeModel:
         self.looks = []
         self.fits = []
         monkeypatch.setattr(ChoiceGP, "fit_silently", lambda model, data, *_, **__: self._fit(model, data))
-        monkeypatch.setattr(compute, "propose", self._propose)
+        monkeypatch.setattr(prospect, "propose", self._propose)
         monkeypatch.setattr(dimension, "revise", self._revise)
         monkeypatch.setattr(posterior_store, "to_bytes", _to_bytes)
         monkeypatch.setattr(posterior_store, "from_bytes", _from_bytes)

@@ -139,11 +139,6 @@ class Computations:
         seen = self._if_looked(situation)
         return None if seen is None else self._posteriors.get(seen.model_key)
 
-    @staticmethod
-    def sketch_of(model: Posterior) -> Posterior:
-        """A model reduced to what quick questions need."""
-        return model.sketch(compute.QUICK_DRAWS, compute.QUICK_OPTIONS)
-
     def _if_looked(self, situation: Situation) -> Situation | None:
         """The situation with the look that counts now; None if that is not known."""
         answers = situation.missing_look()
@@ -189,10 +184,10 @@ class Computations:
     ) -> Question | None:
         """The next question by a model of the first ``learned`` answers, not asked yet; None if it takes over ``seconds``."""
         if self._executor is None:
-            return compute.question_from(situation, model, learned)
+            return compute.question_from(situation.quick_prospect(learned), model)
         if seconds is not None and seconds <= 0:
             return None
-        begun = self._executor.submit(compute.question_from, situation, model, learned)
+        begun = self._executor.submit(compute.question_from, situation.quick_prospect(learned), model)
         try:
             return begun.result(seconds)
         except TimeoutError:

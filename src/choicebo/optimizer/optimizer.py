@@ -270,7 +270,7 @@ class ChoiceOptimizer:
         given = self._given(context)
         wishes = steering.checked(self.space, self.settings.query_size, locked, like, include, given)
         situation = replace(self.situation, steering=wishes) if wishes else self.situation
-        wished_part(situation.here, wishes)  # refuses what leaves nothing to ask about
+        wished_part(situation.prospect().here, wishes)  # refuses what leaves nothing to ask about
         self._locked, self._context = wishes.locked, wishes.context
         if patience is None or not situation.needs_model:
             question = self._computations.question(situation, progress)
@@ -636,8 +636,8 @@ class ChoiceOptimizer:
             ['minutes', 'temperature']
         """
         posterior = self.posterior_in(context, progress=progress)
-        situation = replace(self.situation, steering=Steering(context=self._given(context)))
-        found = None if posterior is None else best_unseen(posterior, situation.here, situation.known_here)
+        prospect = replace(self.situation, steering=Steering(context=self._given(context))).prospect()
+        found = None if posterior is None else best_unseen(posterior, prospect.here, prospect.known_here)
         return None if found is None else ParetoOption(self.space.decode(found[0][None])[0], found[1])
 
     def widget(

@@ -13,10 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from choicebo._runtime import one_blas_thread
-from choicebo.acquisition.maximise import ENUMERATE
-from choicebo.acquisition.propose import DRAWS, Proposal, propose
-from choicebo.acquisition.space_filling import random_options, spread_options
 from choicebo.choices import Choice, ChoiceData
 from choicebo.history import Event, Look, Question, Steering
 from choicebo.history.events import Measured
@@ -27,28 +23,18 @@ from choicebo.model.gp import ChoiceGP
 from choicebo.model.posterior import Posterior
 from choicebo.optimizer import looks
 from choicebo.optimizer.encoded import EncodedOptions, key_of
-from choicebo.optimizer.in_context import options_in, posterior_in
-from choicebo.optimizer.recent import Recent
+from choicebo.optimizer.prospect import Prospect, person_of, reduced
 from choicebo.optimizer.settings import Settings
-from choicebo.optimizer.stand_in import kept_points, stand_in_options
-from choicebo.optimizer.steered import wished_part
-from choicebo.space import KnownObjectives, Option, Searchable, Space, known_of
-from choicebo.space.context import are_in, context_of, contexts_of, require_given, taken_into
-from choicebo.space.points import distinct, rows_in
+from choicebo.space import KnownObjectives, Option, Searchable, known_of
+from choicebo.space.context import context_of, contexts_of
+from choicebo.space.points import rows_in
 
 Array = NDArray[np.float64]
 Shown = tuple[Sequence[Option], tuple[int, ...]]
 """What was shown, and the positions kept."""
 
-QUICK_DRAWS, QUICK_OPTIONS = 96, 192
-"""What a model is reduced to for questions that must not take long."""
-_sketches: Recent[Posterior] = Recent(most=64)
-"""Of single people. A model asks each of them several times, and to reduce it takes as long as to ask."""
-
 MOST_MEASURED = 256
 """Of so many options that were measured but not shown the model learns: more would make it slow."""
-
-_NEWCOMER = "Options spread over everything that is possible, to learn what you like, next to one that others kept."
 
 
 @dataclass(frozen=True)
@@ -247,9 +233,7 @@ class Situation:
 
     def of_person(self, posterior: Posterior) -> Posterior:
         """The posterior of the person who is asked, or of everybody if the model does not tell people apart."""
-        if self.person is None or posterior.people is None:
-            return posterior
-        return posterior.of(self.person) if self.person in posterior.raters else posterior.newcomer()
+        return posterior if self.person is None or posterior.people is None else person_of(posterior, self.person)
 
     @cached_property
     def _points(self) -> dict[str, Array]:
@@ -272,27 +256,6 @@ class Situation:
         """Every option that appeared in a question or an answer, and the baseline: (n, d), distinct."""
         points = np.array(list(self._points.values())).reshape(-1, self.space.dim)
         return np.unique(points, axis=0) if len(points) else points
-
-    # ---- the context of the next question
-
-    @cached_property
-    def here(self) -> Searchable:
-        """What can be offered in the context of the next question."""
-        require_given(self.space, self.steering.context)
-        return self.space.within(self.steering.context) if isinstance(self.space, Space) else self.space
-
-    @cached_property
-    def known_here(self) -> Array:
-        """Every option that was seen in any context, as it is in this one: (n, d), distinct."""
-        return options_in(self.space, self.seen, self.steering.context)
-
-    def _of_this_context(self, points: Array) -> Array:
-        """Those of ``points: (n, d)`` that were shown in this very context."""
-        context = self.steering.context
-        return points[are_in(self.space, points, context)] if context and isinstance(self.space, Space) else points
-
-    def _taken_here(self, points: Array) -> Array:
-        return options_in(self.space, points, self.steering.context)
 
     # ---- the number of latent dimensions
 
@@ -359,198 +322,51 @@ class Situation:
 
     # ---- the next question
 
-    def _for_question(self, posterior: Posterior) -> Posterior:
-        """The posterior for the next question: one that was wished for is about the person's taste, others also about all."""
-        if self.person is None or self.steering.has_wishes or posterior.people is None:
-            return self.of_person(posterior)
-        return posterior.asked(self.person)
+    def prospect(self, learned: int | None = None, *, without_model: bool = True) -> Prospect:
+        """What the next question is made of, besides a model of the first ``learned`` answers, or of all of them.
+
+        Args:
+            learned: How many; None: all.
+            without_model: Whether it may have to be asked without the model.
+        """
+        learned = self.n_answers if learned is None else learned
+        since = [option for answer in self.answers[learned:] for shown, _ in answer for option in shown]
+        pending = [option for question in self.open_questions for option in question.options] + since
+        found: dict[str, list[Option]] = {name: [] for name in self.settings.acquisitions}
+        for question in self.questions:
+            for option, finder in question.new_options:
+                if finder in found:
+                    found[finder].append(option)
+        return Prospect(
+            space=self.space,
+            settings=self.settings,
+            steering=self.steering,
+            beginning=self.beginning,
+            person=self.person,
+            number=self.next_id,
+            answers=self.n_answers,
+            learned=learned,
+            needs_model=self.needs_model,
+            measures=self.known is not None and any(self.known.measured),
+            looks=self.looks,
+            seen=self.seen,
+            pending=self.points(pending),
+            found={name: self.points(options) for name, options in found.items()},
+            kept=tuple((self.points(shown), kept) for shown, kept in self.choices) if without_model else (),
+        )
 
     def question(self, posterior: Posterior | None) -> Question:
         """The next question; ``posterior`` is the model of the answers, if :attr:`needs_model`."""
-        if self.needs_model:
-            assert posterior is not None
-            here = self._seen_from_here(self._for_question(posterior))
-            if here is not None:
-                proposal = self._steered(here) if self.steering.has_wishes else self._proposal(here)
-                return self._asked(proposal, here.latent_dim)
-        return self._without_model()
+        return self.prospect().question(posterior)
 
-    def _seen_from_here(self, posterior: Posterior) -> Posterior | None:
-        """The posterior in the context of the next question; None if nothing that is known may be offered in it."""
-        self.here  # noqa: B018  (refuses a context that is missing)
-        return posterior_in(posterior, self.space, self.steering.context)
-
-    def question_from(self, posterior: Posterior, learned: int) -> Question:
-        """The next question by a model of the first ``learned`` answers; what was shown since is imagined, and not repeated."""
-        here = self._seen_from_here(self._sketch(posterior))
-        if here is None:
-            return self._without_model()
-        proposal = self._steered(here, learned) if self.steering.has_wishes else self._proposal(here, learned=learned)
-        if learned < self.n_answers:
-            behind = f"The model had learned from {learned} of {self.n_answers} answers when this was asked. "
-            proposal = proposal._replace(reason=behind + proposal.reason)
-        return self._asked(proposal, posterior.latent_dim)
-
-    def _sketch(self, posterior: Posterior) -> Posterior:
-        """What is left of a model for a quick question to one person; the same if it is that already."""
-        if posterior.people is None:
-            return self._for_question(posterior).sketch(QUICK_DRAWS, QUICK_OPTIONS)
-        whitened = hashlib.sha256(posterior.people.whitened.tobytes()).digest()
-        key = whitened, self.person, self.steering.has_wishes
-        known = _sketches.get(key)
-        if known is None:
-            known = _sketches.put(key, self._for_question(posterior).sketch(QUICK_DRAWS, QUICK_OPTIONS))
-        return known
-
-    def _without_model(self) -> Question:
-        if self.steering.has_wishes or self.beginning:
-            return self._asked(self._steered(None), None)
-        fill = random_options if self.settings.acquisitions == ("random",) else spread_options
-        settings = self.settings
-        proposal = fill(
-            self.here, settings.query_size, self.known_here, settings.seed, self.next_id, settings.least_difference
-        )
-        return self._asked(proposal, None)
+    def quick_prospect(self, learned: int) -> Prospect:
+        """What a quick question is made of, besides a model of the first ``learned`` answers."""
+        # Only another context may leave a model nothing to ask about.
+        return self.prospect(learned, without_model=bool(self.steering.context))
 
     def stand_in(self) -> Question:
         """A question that needs no model, for a person who should not wait for it."""
-        if not self.needs_model:
-            return self.question(None)
-        if self.steering.has_wishes:
-            return self._asked(self._steered(None), None)
-        settings = self.settings
-        proposal = stand_in_options(
-            self.here,
-            self._kept_here,
-            size=settings.query_size,
-            new_count=settings.new_per_query,
-            seen=self.known_here,
-            aside=self.points([] if settings.baseline is None else [self._baseline(self.steering.context)]),
-            seed=settings.seed,
-            number=self.next_id,
-            least_difference=settings.least_difference,
-        )
-        return self._asked(proposal, None)
-
-    def _steered(self, posterior: Posterior | None, learned: int | None = None) -> Proposal:
-        """A question that follows the person's wishes: their own options, known options that fit, and new ones for the rest.
-
-        ``learned`` is how many answers the model has learned from, if not from all of them. A newcomer, too, is shown new options
-        beside a single one that others kept.
-        """
-        wishes, size = self.steering, self.settings.query_size
-        part = wished_part(self.here, wishes)
-        own = self.space.encode(list(wishes.shown)) if wishes.shown else self.seen[:0]
-        seen = distinct(np.concatenate([self.known_here, own]))[0]
-        room = size - len(own)
-        fitting = self._known_best(posterior)
-        fitting = fitting[(rows_in(own, fitting) < 0) & part.feasible(fitting)]
-        few = 1 if self.beginning else 0
-        known = fitting[: max(room - self.settings.new_per_query, 0) if self.needs_model else few]
-        unseen = int((rows_in(seen, part.enumerate()) < 0).sum()) if part.size <= ENUMERATE else room
-        count = min(room - len(known), unseen)
-        known = fitting[: room - count]
-        if count == 0:
-            found = Proposal(seen[:0], np.zeros(0, dtype=np.bool_), "known", "Everything that fits was shown before.")
-        elif posterior is None:
-            found = spread_options(part, count, seen, self.settings.seed, self.next_id, self.settings.least_difference)
-        else:
-            found = self._proposal(posterior, part, learned=learned, size=count, new_count=count, avoid=seen)
-        is_new = rows_in(self.seen, own) < 0
-        finders = (*["own"] * int(is_new.sum()), *(found.found_by or [found.strategy] * int(found.new.sum())))
-        alone = len(set(finders)) == 1
-        points = np.concatenate([own[is_new], found.points[found.new], own[~is_new], found.points[~found.new], known])
-        new = np.arange(len(points)) < len(finders)
-        reason = f"{_wish(wishes)}{_NEWCOMER if self.beginning else found.reason}"
-        return Proposal(points, new, finders[0] if alone else found.strategy, reason, () if alone else finders)
-
-    def _known_best(self, posterior: Posterior | None) -> Array:
-        """Options that were answered about, the best first: by the model, or those that were kept."""
-        if posterior is not None:
-            probability = posterior.pareto_probability(posterior.answered)
-            return posterior.answered[np.argsort(-probability, kind="stable")]
-        kept = kept_points(self._kept_here, self.seen[:0])
-        # A newcomer meets what has stood the most comparisons; others are shown what has stood the fewest.
-        return np.array(kept[::-1] if self.beginning else kept).reshape(-1, self.space.dim)
-
-    @property
-    def _kept_here(self) -> list[tuple[Array, tuple[int, ...]]]:
-        """The choices as points of the context of the next question; options that may not be offered in it are left out."""
-        found = []
-        for shown, kept in self.choices:
-            points = self.points(shown)
-            if self.steering.context and isinstance(self.space, Space):
-                points = taken_into(self.space, points, self.steering.context)
-                fits = self.space.feasible(points)
-                kept = tuple(int(fits[:at].sum()) for at in kept if fits[at])
-                points = points[fits]
-            found.append((points, kept))
-        return found
-
-    def _proposal(
-        self, posterior: Posterior, part: Searchable | None = None, learned: int | None = None, **changes: Any
-    ) -> Proposal:
-        settings = self.settings
-        acquisitions = settings.acquisition_objects
-        pending = [option for question in self.open_questions for option in question.options]
-        if learned is not None:
-            pending += [option for answer in self.answers[learned:] for shown, _ in answer for option in shown]
-        imagined = self._of_this_context(self.points(pending))
-        with one_blas_thread():
-            return propose(
-                posterior.shortlisted(DRAWS),
-                self.here if part is None else part,
-                acquisitions,
-                **{
-                    "size": settings.query_size,
-                    "new_count": settings.new_per_query,
-                    "companions": settings.companions,
-                    "pending": imagined,
-                    "avoid": self.seen[:0] if settings.allow_repeats else self.known_here,
-                    "seed": self._seed,
-                    "found_by": self.found_by([acquisition.name for acquisition in acquisitions]),
-                    "least_difference": settings.least_difference,
-                    "shown": posterior.answered if self.known is not None and any(self.known.measured) else None,
-                    **changes,
-                },
-            )
-
-    def found_by(self, names: Sequence[str]) -> dict[str, Array]:
-        """The new options of all questions by the acquisition that found them."""
-        new = [each for question in self.questions for each in question.new_options]
-        points = {name: self.points([option for option, finder in new if finder == name]) for name in names}
-        return {name: self._taken_here(found) for name, found in points.items()}
-
-    def _asked(self, proposal: Proposal, latent_dim: int | None) -> Question:
-        order = np.random.default_rng(self._seed).permutation(len(proposal.points))
-        finders = tuple(proposal.found_by[at] for at in order if at < len(proposal.found_by))
-        return Question(
-            id=self.next_id,
-            options=self.space.decode(proposal.points[order]),
-            reason=proposal.reason,
-            new=tuple(bool(flag) for flag in proposal.new[order]),
-            found_by=finders or (proposal.strategy,),
-            latent_dim=latent_dim,
-            looks=self.looks,
-            wishes=self.steering,
-        )
-
-    @property
-    def _seed(self) -> int:
-        """The seed of the next question: the same whenever and wherever it is asked."""
-        return int(np.random.SeedSequence([self.settings.seed, self.next_id]).generate_state(1)[0] % 2**31)
-
-
-def _wish(steering: Steering) -> str:
-    """What the person wished for, in a sentence that goes before the reason."""
-    wishes = []
-    if steering.include:
-        wishes.append("with your own option" if len(steering.include) == 1 else "with your own options")
-    if steering.like is not None:
-        wishes.append("more like the one you named")
-    if steering.locked:
-        wishes.append("only " + " and ".join(f"{name} {value}" for name, value in steering.locked.items()))
-    return f"As you wished: {', '.join(wishes)}. " if wishes else ""
+        return self.prospect().stand_in()
 
 
 def next_question(
@@ -566,11 +382,9 @@ def next_question(
     return situation.question(posterior), posterior
 
 
-def question_from(
-    situation: Situation, known: Posterior, learned: int, progress: ProgressCallback | None = None
-) -> Question:
-    """The next question by a model of the first ``learned`` answers, for a person who should not wait for that of all."""
-    return situation.question_from(known, learned)
+def question_from(prospect: Prospect, known: Posterior, progress: ProgressCallback | None = None) -> Question:
+    """The next question by a model of the first answers, for a person who should not wait for that of all."""
+    return prospect.quick_question(known)
 
 
 def fit(situation: Situation, progress: ProgressCallback | None = None) -> Posterior:
@@ -580,7 +394,7 @@ def fit(situation: Situation, progress: ProgressCallback | None = None) -> Poste
 
 def fit_sketch(situation: Situation, progress: ProgressCallback | None = None) -> Posterior:
     """The model of all answers, reduced to what quick questions need: less to send."""
-    return situation.fit(progress).sketch(QUICK_DRAWS, QUICK_OPTIONS)
+    return reduced(situation.fit(progress))
 
 
 def fit_earlier(situation: Situation, answers: int, progress: ProgressCallback | None = None) -> Posterior:

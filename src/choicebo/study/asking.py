@@ -245,7 +245,9 @@ class Asking:
                 return _with_latest_look(late, situation), known_until
         model = self._recent(state, share) if situation.needs_model else None
         if model is not None:
-            small = self.computations.sketch_of(model.posterior)
+            from choicebo.optimizer.prospect import reduced
+
+            small = reduced(model.posterior)
             if self._models.get(share) is model:
                 self._models[share] = model._replace(posterior=small)  # it is reduced once, and only if it is used
             asked = self.computations.question_from(situation, small, model.learned, within)
