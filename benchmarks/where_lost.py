@@ -213,18 +213,24 @@ def truthful_companions(run: Run) -> Iterator[None]:
     """Known options that settle where the new ones belong: those that beat them, those that they beat, then the nearest."""
 
     def companions(
-        draws: LatentDraws, new: Rows, front: Rows, probability: Array, count: int, rule: str, apart: propose.Apart
+        draws: LatentDraws,
+        new: Rows,
+        front: Rows,
+        rows: Rows,
+        probability: Array,
+        count: int,
+        rule: str,
+        apart: propose.Apart,
     ) -> Rows:
         values = run.target.objectives(draws.X)
         values = (values - values.mean(0)) / values.std(0)
-        rows = np.arange(len(probability))
         margin = values[rows][:, None] - values[new][None]
         beats, beaten = (margin > 0).all(-1).any(1), (margin < 0).all(-1).any(1)
-        best = np.isin(rows, pareto_choice(values[rows]))
+        best = np.isin(np.arange(len(rows)), pareto_choice(values[rows]))
         distance = np.abs(margin).max(-1).min(1)
         believed = np.isin(rows, front)
         rank = np.where(beats & best, 0, np.where(beaten & (best | believed), 1, np.where(best, 2, 3)))
-        return apart(np.lexsort((distance, rank)), count, new)
+        return apart(rows[np.lexsort((distance, rank))], count, new)
 
     with mock.patch.object(propose, "_companions", companions):
         yield
