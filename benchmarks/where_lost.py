@@ -242,7 +242,7 @@ def reference_told(run: Run) -> Iterator[None]:
     unit = run.values.std(0) / _UNITS
     reference = (np.array(run.target.reference) - run.values.mean(0)) / unit
 
-    def attained(latent: Array, margin: float) -> improvement.Attained:
+    def attained(latent: Array, margin: float, known: object = ()) -> improvement.Attained:
         best = latent.max(1)
         near = np.broadcast_to(reference, best.shape)
         scale = np.maximum(best - near, 1e-3)

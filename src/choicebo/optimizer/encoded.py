@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +13,11 @@ from choicebo.history import Event
 from choicebo.space import Option, Searchable
 
 Array = NDArray[np.float64]
+T = TypeVar("T")
 
 _MOST_BEGINNINGS = 64
 _MOST = 100_000
-"""Options whose key is remembered. Then all are forgotten: those of a history that was left behind would stay otherwise."""
+"""Options and events whose text is remembered. Then all are forgotten: those of a history left behind would stay otherwise."""
 
 
 class Beginning(NamedTuple):
@@ -38,6 +39,9 @@ class EncodedOptions:
         """By the identity of an option, which is held so that no other one can take it. A history shares its options with the
         next one, so that their text is made once."""
 
+        self._contents: dict[int, tuple[Event, str]] = {}
+        """Of events, in the same way."""
+
         self._beginnings: dict[int, Beginning] = {}
         """By the number of answers."""
 
@@ -52,12 +56,11 @@ class EncodedOptions:
 
     def key(self, option: Option) -> str:
         """A text that equal options have in common."""
-        found = self._keys.get(id(option))
-        if found is None:
-            if len(self._keys) >= _MOST:
-                self._keys.clear()
-            found = self._keys[id(option)] = option, key_of(option)
-        return found[1]
+        return _once(self._keys, option, key_of)
+
+    def content(self, event: Event) -> str:
+        """A text that events have in common after which the same question follows."""
+        return _once(self._contents, event, content_of)
 
     def points(self, space: Searchable, options: Mapping[str, Option]) -> dict[str, Array]:
         """The point of each option, given by their keys."""
@@ -65,6 +68,24 @@ class EncodedOptions:
         if missing:
             self._points.update(zip(missing, space.encode(list(missing.values())) + 0.0, strict=True))
         return {key: self._points[key] for key in options}
+
+
+def _once(known: dict[int, tuple[T, str]], item: T, make: Callable[[T], str]) -> str:
+    """The text of an item, made once for each object."""
+    found = known.get(id(item))
+    if found is None:
+        if len(known) >= _MOST:
+            known.clear()
+        found = known[id(item)] = item, make(item)
+    return found[1]
+
+
+def content_of(event: Event) -> str:
+    """What the next question depends on, of one event; who did it is left out."""
+    found_by = event.question and event.question.found_by
+    marks = event.marks and event.marks.to_dict()
+    content = [event.kind, event.target, event.kept, event.options, event.new, found_by, marks]
+    return json.dumps(content, sort_keys=True, default=str)
 
 
 def key_of(option: Any) -> str:

@@ -68,15 +68,9 @@ class Situation:
     @cached_property
     def key(self) -> str:
         """Cache key of the next question, given the space and the settings."""
-        content = [
-            [event.kind, event.target, event.kept, event.options, event.new, event.question and event.question.found_by]
-            for event in self.events
-        ]
-        said = [[event.position, event.marks.to_dict()] for event in self.events if event.marks is not None]
-        own: list[Any] = [*said, *([self.for_one] if self.for_one else []), *([self.measured] if self.measured else [])]
-        if self.people:
-            own.append([event.rater for event in self.events])
-        text = json.dumps([content, self.looks, *own], sort_keys=True, default=str)
+        raters = [event.rater for event in self.events] if self.people else []
+        own = json.dumps([self.looks, self.for_one, self.measured, raters], sort_keys=True, default=str)
+        text = "\n".join([*map(self.encoded.content, self.events), own])
         return hashlib.sha256(text.encode()).hexdigest()
 
     @cached_property
