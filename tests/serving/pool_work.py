@@ -39,6 +39,16 @@ def wait_for(pid: str, go: str) -> str:
     return "done"
 
 
+def page_faults() -> int:
+    """Pages of new memory that a hundred arrays take, one after the other, of 256 pages each."""
+    import resource
+
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(100):
+        bytearray(1 << 20)[::4096] = bytes(256)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+
 def niceness() -> int:
     """Of the thread that computes this, as of something that takes long."""
     return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())

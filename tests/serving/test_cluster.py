@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pool_work import hang_once, niceness, question_from, wait_for
+from pool_work import hang_once, niceness, page_faults, question_from, wait_for
 
 import choicebo as cb
 from choicebo.errors import InvalidInputError
@@ -60,6 +60,7 @@ class Dask:
             **os.environ,
             "PYTHONPATH": os.pathsep.join(filter(None, paths)),
             "DASK_DISTRIBUTED__DEPLOY__LOST_WORKER_TIMEOUT": "1s",
+            "MALLOC_TRIM_THRESHOLD_": "65536",  # as Dask's nannies set it
         }
         where = self.folder / f"{len(self.processes)}.log"
         with where.open("wb") as log:
@@ -133,6 +134,13 @@ def test_workers_load_what_a_first_question_needs_before_it_is_asked_for(cluster
 def test_what_takes_long_lets_quick_questions_go_first(cluster: Cluster) -> None:
     assert cluster.submit(niceness).result(60) >= 10
     assert cluster.submit(question_from).result(60) == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the C library is another one")
+def test_memory_that_one_array_left_is_there_for_the_next(cluster: Cluster) -> None:
+    until(lambda: all(cluster._client.run(_has_loaded).values()))
+    for _ in range(2):
+        assert cluster.submit(page_faults).result(60) < 10_000  # of 25,600 if all of it were new
 
 
 def _has_loaded() -> bool:
