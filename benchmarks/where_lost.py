@@ -29,6 +29,7 @@ import choicebo as cb
 from choicebo._runtime import one_blas_thread
 from choicebo.acquisition import ehvi, improvement, maximise, propose, thompson
 from choicebo.experiments import oracle_gp
+from choicebo.experiments.baselines import dueling
 from choicebo.experiments.choosers import pareto_choice, random_sets
 from choicebo.experiments.optimisation_trials import INITIAL_OPTIONS, INITIAL_SETS, QUERY_SIZE
 from choicebo.experiments.problems import Problem, problem
@@ -124,21 +125,8 @@ _UNITS = 10.0
 
 def order_told(run: Run, seed: int) -> LatentDraws:
     """For each objective a model of its own, which is told the order of the options within each set."""
-    found = []
-    for values in run.values.T:
-        ranked = [sorted(shown, key=lambda row: -values[row]) for shown in run.sets]
-        ladder = [cb.Choice(tuple(each[i:]), (each[i],)) for each in ranked for i in range(len(each) - 1)]
-        model = run.settings.model(1)
-        found.append(model.fit_silently(cb.ChoiceData(run.X, ladder), seed).draws.thinned(propose.DRAWS))
-    first = found[0]
-    count = min(each.count for each in found)
-    return dataclasses.replace(
-        first,
-        whitened=np.concatenate([each.whitened[:count] for each in found], axis=1),
-        factors=np.concatenate([each.factors for each in found]),
-        lengthscales=np.concatenate([each.lengthscales for each in found]),
-        mixing=np.diag([each.mixing[0, 0] for each in found]),
-    )
+    orders = [[each for shown in run.sets for each in dueling.compared(shown, values)] for values in run.values.T]
+    return dueling.believed(run.X, orders, run.settings.model(1), seed)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -68,6 +68,14 @@ def test_fits_that_were_flagged_are_counted(finished):
     assert "1/2" in shown
 
 
+def test_what_a_person_reads_and_marks_is_told(finished):
+    finished[0].result |= {"options_read": [5, 5], "marks": [2, 1]}
+    table = optimisation_report.time_table(finished)
+    cells = {column.header: list(column.cells) for column in table.columns}
+    assert (cells["read"][0], cells["marked"][0]) == ("5.0", "1.5")
+    assert cells["read"][1] == ""
+
+
 def test_methods_are_compared_with_parego_from_the_same_start(finished):
     shown = printed(optimisation_report.duel_table(finished))
     assert "-0.350 ± 0.250 (2)" in shown

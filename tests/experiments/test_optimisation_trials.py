@@ -70,6 +70,14 @@ def test_a_run_that_is_stopped_leaves_every_method_with_about_as_many_repetition
     assert repetitions == sorted(repetitions)
 
 
+def test_what_a_person_reads_and_marks_is_counted(spies):
+    result = optimisation_trials.run_trial(trial("spy"))
+    assert result["options_read"] == [3] * 6
+    assert result["marks"] == [len(answer) for answer in spies[0].told]
+    for oracle in ("oracle-spy", "sobol"):  # of one option there is nothing to choose
+        assert "marks" not in optimisation_trials.run_trial(trial(oracle))
+
+
 def test_all_methods_of_a_repetition_start_from_the_same_options_and_sets(spies):
     for method in ("spy", "oracle-spy"):
         optimisation_trials.run_trial(trial(method))

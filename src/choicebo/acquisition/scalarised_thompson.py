@@ -28,13 +28,15 @@ class ScalarisedThompson:
     name: str = "scalarised_thompson"
     sentence: str = "the new option is the best for one plausible balance of what you seem to care about"
     nearby: bool = False
+    weight: tuple[float, ...] | None = None
+    """Of each hidden objective; None: drawn for each question."""
 
     def prepare(self, known: Known, seed: int) -> Prepared:
-        """One draw as a function, and a weight drawn evenly from the simplex."""
+        """One draw as a function, and the weight, if need be drawn evenly from the simplex."""
         rng = np.random.default_rng(seed)
         draws = known.draws
         draw = int(rng.integers(draws.count))
-        weight = rng.dirichlet(np.ones(draws.latent_dim))
+        weight = rng.dirichlet(np.ones(draws.latent_dim)) if self.weight is None else np.array(self.weight)
         unit = attained(known.smooth[[draw]], 0.0, draws.known_dims).unit[:, 0]
         return Prepared(draws.path(draw, seed), Chebyshev(known.smooth[draw].max(0), weight / unit))
 

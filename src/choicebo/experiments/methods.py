@@ -5,7 +5,7 @@ An oracle sees the objectives' values of the options that it asked for; all othe
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.stats import qmc
 
 from choicebo.acquisition import Acquisition
+from choicebo.choices import Choice
 from choicebo.errors import InvalidInputError
 from choicebo.experiments import baselines
 from choicebo.experiments.trials import seed_of
@@ -190,6 +191,43 @@ class PairwiseEubo:
         return query
 
 
+class Dueling:
+    """Dueling scalarised Thompson sampling: of two options the person says which is better, in each objective by itself."""
+
+    def __init__(self, setup: Setup) -> None:
+        from choicebo.experiments.baselines import dueling
+
+        if setup.values is None:
+            raise InvalidInputError("dueling compares objectives and must be given the values of the initial options.")
+        self._tools, self._setup, self._asked = dueling, setup, 0
+        self._X, self._Y = setup.options, setup.values
+        self._comparisons: list[list[Choice]] = [[] for _ in self._Y.T]
+        for rows in setup.sets:
+            self._compare(rows)
+
+    def _compare(self, rows: Sequence[int]) -> None:
+        for known, values in zip(self._comparisons, self._Y.T, strict=True):
+            known += self._tools.compared(rows, values)
+
+    def ask(self) -> Array:
+        """Two new options."""
+        self._asked += 1
+        seed = seed_of(self._setup.seed, self._asked)
+        draws = self._tools.believed(self._X, self._comparisons, self._tools.one_objective(), seed)
+        options = self._tools.duel(draws, self._setup.space, self._X, seed)
+        self._X = np.vstack([self._X, options])
+        return options
+
+    def tell(self, answer: Any) -> None:
+        """Learn the order of their values, in each objective."""
+        self._Y = np.vstack([self._Y, answer])
+        self._compare(range(len(self._Y) - len(answer), len(self._Y)))
+
+    def settings(self) -> dict[str, Any]:
+        """What each objective is learned with."""
+        return {"model": "one for each objective", "draws": self._tools.DRAWS}
+
+
 @dataclass(frozen=True)
 class PapersSettings(Settings):
     """The paper's configuration, where it differs from ours: every answer is meant, options have nothing of their own, the
@@ -273,6 +311,7 @@ _ALL = (
         )
         for name, label in (("parego", "Oracle-ParEGO"), ("nehvi", "Oracle-qLogNEHVI"))
     ),
+    Method("dueling", "dueling scalarised Thompson sampling", Dueling, sees_values=True),
     Method("sobol", "Sobol", Sobol),
     *(
         Method(name, f"choicebo, {name} alone", partial(Choices, acquisition=name))

@@ -155,9 +155,12 @@ def _difference(ours: Sequence[float], theirs: Sequence[float]) -> float:
 
 def time_table(finished: Sequence[FinishedTrial]) -> Table:
     """What one iteration costs: fits and the search for the next question."""
-    headings = ("method", "median", "95 %", "new options per iteration", "minutes per repetition", "fits flagged")
-    caption = "Fits flagged: those whose draws fell short of the limits of a question, by our own diagnostics."
-    table = new_table("Seconds per iteration", headings, caption=caption)
+    headings = ("method", "median", "95 %", "new options per iteration", "read", "marked", "minutes per repetition")
+    caption = (
+        "Read and marked: options that a person looks at and keeps in one answer. Fits flagged: those whose draws fell short of "
+        "the limits of a question, by our own diagnostics."
+    )
+    table = new_table("Seconds per iteration", (*headings, "fits flagged"), caption=caption)
     for name, method in METHODS.items():
         group = [done for done in finished if done.trial.method == name]
         if group:
@@ -168,10 +171,17 @@ def time_table(finished: Sequence[FinishedTrial]) -> Table:
                 f"{np.median(seconds):.2f}",
                 f"{np.quantile(seconds, 0.95):.2f}",
                 f"{new.mean():.2f}",
+                *(_per_answer(group, what) for what in ("options_read", "marks")),
                 f"{np.mean([done.seconds for done in group]) / 60:.1f}",
                 _flagged(group),
             )
     return table
+
+
+def _per_answer(group: Sequence[FinishedTrial], what: str) -> str:
+    """The mean of what a person does in one answer, where that was counted."""
+    counted = [each for done in group for each in done.result.get(what, [])]
+    return f"{np.mean(counted):.1f}" if counted else ""
 
 
 def _flagged(group: Sequence[FinishedTrial]) -> str:

@@ -103,8 +103,10 @@ def run_trial(trial: Trial) -> dict[str, Any]:
             began = time.perf_counter()
             shown = optimiser.ask()
             found = target.objectives(shown)
-            optimiser.tell(found if chosen.sees_values else person(found, rng))
-            trace.add(shown, found, time.perf_counter() - began)
+            answer = found if chosen.sees_values else person(found, rng)
+            optimiser.tell(answer)
+            is_choice = not chosen.sees_values and len(shown) > 1
+            trace.add(shown, found, time.perf_counter() - began, len(answer) if is_choice else None)
     return trace.to_dict() | {"settings": optimiser.settings()}
 
 
@@ -118,8 +120,14 @@ class _Trace:
         self._per_option: list[float] = []
         self._new: list[int] = []
         self._seconds: list[float] = []
+        self._read: list[int] = []
+        self._marks: list[int] = []
 
-    def add(self, shown: Array, values: Array, seconds: float) -> None:
+    def add(self, shown: Array, values: Array, seconds: float, marks: int | None = None) -> None:
+        """One iteration; ``marks`` is how many options a person kept, if it was a person who was asked."""
+        if marks is not None:
+            self._read.append(len(shown))
+            self._marks.append(marks)
         before = len(self._per_option)
         for key, value in zip(point_keys(shown), values, strict=True):
             if key not in self._seen:
@@ -135,6 +143,7 @@ class _Trace:
             "log_hv_difference": _rounded(self._per_iteration),
             "log_hv_difference_per_option": _rounded([self._per_iteration[0], *self._per_option]),
             "new_options": self._new,
+            **({"options_read": self._read, "marks": self._marks} if self._marks else {}),
             "seconds": [round(each, 3) for each in self._seconds],
         }
 

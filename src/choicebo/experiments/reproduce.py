@@ -180,6 +180,16 @@ def stopping(run: Run, *, seed: Seed = 0) -> None:
     run.add(trials, stopping_trials.run_trial, stopping_trials.section)
 
 
+@experiment("calibration")
+def calibration(run: Run, *, seed: Seed = 0) -> None:
+    """Whether what is shown as a probability can be trusted, on simulated people."""
+    from choicebo.experiments import calibration_report, calibration_trials
+
+    run.settings |= {"first seed": seed}
+    trials = calibration_trials.trials(calibration_trials.FULL if run.full else calibration_trials.QUICK, seed)
+    run.add(trials, calibration_trials.run_trial, calibration_report.section)
+
+
 RatersParts = Annotated[
     str,
     typer.Option(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,28 +18,60 @@ from choicebo.experiments.document import Section
 from choicebo.experiments.problems import problem, unit_space
 from choicebo.experiments.report_tables import new_table
 from choicebo.experiments.trials import FinishedTrial, Trial
-from choicebo.insight.stopping import FLICKER, LOOKS, enough, foresee, stay_probability
+from choicebo.insight.stopping import FLICKER, LITTLE_LEFT, LOOKS, MIN_ANSWERS, STABLE, foresee, stay_probability
 from choicebo.model.posterior import Posterior
 from choicebo.optimizer import ChoiceOptimizer
+from choicebo.space import Catalogue, Searchable
 
 Array = NDArray[np.float64]
 
 EXPERIMENT = "stopping"
-TASKS = ("smooth", "branin-currin")
-QUICK, FULL = (4, 20), (15, 40)
-"""Studies of each task, and questions in each."""
+QUICK, FULL = (1, 20), (10, 40)
+"""Studies of each kind, and questions in each."""
 CANDIDATES = 128
 EDGES = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9, 1.0)
 FLICKERS = (0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2)
 """Amounts of flicker that are tried; the advice uses one of them."""
+RULES = tuple(itertools.product((0.8, 0.9, 0.95), (0.02, 0.05, 0.1)))
+"""Least stability and greatest remaining share that are tried; the advice uses one pair."""
+
+
+class Kind(NamedTuple):
+    """Simulated studies of one kind."""
+
+    what: str
+    inputs: int = 2
+    objectives: int = 2
+    noise: float = 0.0
+    """Of the person, in standard deviations of an objective."""
+    rows: int = 0
+    """Of a catalogue; none: everything between the least and the greatest inputs may be shown."""
+
+    def space(self, seed: int) -> Searchable:
+        """What may be shown."""
+        if not self.rows:
+            return unit_space(self.inputs)
+        points = np.random.default_rng(seed).random((self.rows, self.inputs))
+        names = [f"x{number}" for number in range(self.inputs)]
+        return Catalogue([{"row": n, **dict(zip(names, map(float, row), strict=True))} for n, row in enumerate(points)])
+
+
+KINDS = {
+    "smooth": Kind("two smooth objectives of two inputs"),
+    "branin-currin": Kind("Branin and Currin"),
+    "one-objective": Kind("one smooth objective of two inputs", objectives=1),
+    "five-inputs": Kind("two smooth objectives of five inputs", inputs=5),
+    "noisy": Kind("two smooth objectives, noise of a tenth of their spread", noise=0.1),
+    "catalogue": Kind("two smooth objectives of 60 rows with three features", inputs=3, rows=60),
+}
 
 
 def trials(studies: int, questions: int, seed: int = 0) -> list[Trial]:
-    """One trial for each simulated study, the tasks in turn, so that a run that is stopped leaves as many of each."""
+    """One trial for each simulated study, the kinds in turn, so that a run that is stopped leaves as many of each."""
     return [
         Trial(EXPERIMENT, task, "choicebo", number, {"questions": questions})
         for number in range(seed, seed + studies)
-        for task in TASKS
+        for task in KINDS
     ]
 
 
@@ -50,11 +82,15 @@ def run_trial(trial: Trial) -> dict[str, Any]:
 
 def simulate(task: str, questions: int, seed: int) -> list[dict[str, Any]]:
     """What is predicted before each answer, whether the Pareto set stayed, and the share that is truly lacking."""
-    objectives = smooth_objectives(seed) if task == "smooth" else problem(task).objectives
-    person, rng = Chooser(objectives), np.random.default_rng(seed)
-    space = unit_space(2)
-    optimizer = ChoiceOptimizer(space, latent_dim=2, seed=seed)
-    candidates = space.sobol(CANDIDATES, seed=seed)
+    kind = KINDS[task]
+    is_smooth = task != "branin-currin"
+    objectives: Callable[[Array], Array] = (
+        smooth_objectives(seed, kind.inputs, kind.objectives) if is_smooth else problem(task).objectives
+    )
+    person, rng = Chooser(objectives, kind.noise), np.random.default_rng(seed)
+    space = kind.space(seed)
+    optimizer = ChoiceOptimizer(space, seed=seed)
+    candidates = space.sobol(kind.rows or CANDIDATES, seed=seed)
     steps: list[dict[str, Any]] = []
     waiting: tuple[dict[str, Any], Posterior, tuple[int, ...]] | None = None
     with warnings.catch_warnings():
@@ -84,14 +120,16 @@ def simulate(task: str, questions: int, seed: int) -> list[dict[str, Any]]:
     return steps
 
 
-def judged(steps: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The steps of one study with the stability and the advice that the rule as it is now gives."""
+def judged(
+    steps: Sequence[dict[str, Any]], stable: float = STABLE, little_left: float = LITTLE_LEFT
+) -> list[dict[str, Any]]:
+    """The steps of one study with the stability and the advice that the rule as it is now gives, or one of other limits."""
     found = []
     for at, step in enumerate(steps):
         looks = steps[max(0, at + 1 - LOOKS) : at + 1]
         stability = float(np.mean([look["by_flicker"][FLICKERS.index(FLICKER)] for look in looks]))
         remaining = float(np.mean([look["remaining"] for look in looks]))
-        stop = enough(step["answers"], stability, remaining)
+        stop = step["answers"] >= MIN_ANSWERS and stability >= stable and remaining <= little_left
         found.append(step | {"stability": stability, "remaining": remaining, "stop": stop})
     return found
 
@@ -103,11 +141,12 @@ def restlessness(studies: Sequence[Sequence[dict[str, Any]]]) -> tuple[float, in
     return float(np.mean(moves)) if moves else 0.0, sum(a["stop"] != b["stop"] for a, b in pairs)
 
 
-def smooth_objectives(seed: int, terms: int = 40) -> Callable[[Array], Array]:
-    """Two random smooth functions of two inputs: sums of cosines, close to draws of a Gaussian process."""
+def smooth_objectives(seed: int, inputs: int = 2, count: int = 2, terms: int = 40) -> Callable[[Array], Array]:
+    """Random smooth functions: sums of cosines, close to draws of a Gaussian process, as smooth for any number of inputs."""
     rng = np.random.default_rng(seed)
-    frequency, phase = 3.0 * rng.standard_normal((2, terms, 2)), rng.uniform(0, 2 * np.pi, (2, terms))
-    height = rng.standard_normal((2, terms)) / np.sqrt(terms)
+    frequency = 3.0 * np.sqrt(2.0 / inputs) * rng.standard_normal((count, terms, inputs))
+    phase = rng.uniform(0, 2 * np.pi, (count, terms))
+    height = rng.standard_normal((count, terms)) * np.sqrt(2.0 / terms)
 
     def objectives(X: Array) -> Array:
         waves = np.cos(np.einsum("nd,ktd->nkt", X, frequency) + phase)
@@ -164,32 +203,103 @@ def flicker_table(finished: Sequence[FinishedTrial]) -> Table:
 
 
 def table(finished: Sequence[FinishedTrial]) -> Table:
-    """The curve, and what the true front lacked when the advice was to stop."""
+    """The curve: how often sets stayed of which that was predicted with some probability."""
     studies = [judged(done.result["steps"]) for done in finished]
-    steps = [step for study in studies for step in study]
-    stops = [step["lacking"] for step in steps if step["stop"]]
-    error = np.mean([abs(step["remaining"] - step["lacking"]) for step in steps])
-    caption = f"Remaining share: off the true one by {error:.1%} on average." + (
-        f" The advice was to stop after {len(stops)} of the {len(steps)} answers, when {np.mean(stops):.1%} was lacking on "
-        "average."
-        if stops
-        else " Never advised to stop."
-    )
     moved, changed = restlessness(studies)
-    caption += (
-        f" From one answer to the next, the prediction changes by {moved:.0%}; the advice changed {changed} times."
+    caption = (
+        f"{len(studies)} studies. From one answer to the next, the prediction changes by {moved:.0%}; the advice changed "
+        f"{changed} times."
     )
     headings = ("predicted", "stayed", "answers")
     found = new_table("Does the Pareto set stay as predicted?", headings, words=0, caption=caption)
-    for foretold, stayed, count in curve(steps):
+    for foretold, stayed, count in curve([step for study in studies for step in study]):
         found.add_row(f"{foretold:.0%}", f"{stayed:.0%}", str(count))
     return found
 
 
+def remaining_table(finished: Sequence[FinishedTrial]) -> Table:
+    """What was predicted to be still missing, and what truly was, for each kind of study."""
+    headings = ("studies", "predicted", "lacking", "off by", "always 0 is off by")
+    found = new_table("What is still missing?", ("kind", *headings), words=1)
+    for kind, trials in _by_kind(finished):
+        steps = [step for done in trials for step in judged(done.result["steps"])]
+        foretold, true = (np.array([step[key] for step in steps]) for key in ("remaining", "lacking"))
+        off = np.abs(foretold - true).mean()
+        shares = (f"{share:.1%}" for share in (foretold.mean(), true.mean(), off, true.mean()))
+        found.add_row(kind, str(len(trials)), *shares)
+    return found
+
+
+def first_stop(steps: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+    """The step of a judged study at which the advice was to stop for the first time.
+
+    >>> first_stop([{"stop": False}, {"stop": True, "answers": 9}, {"stop": True, "answers": 10}])
+    {'stop': True, 'answers': 9}
+    """
+    return next((step for step in steps if step["stop"]), None)
+
+
+def advice_table(finished: Sequence[FinishedTrial]) -> Table:
+    """What was so when the advice was to stop for the first time, for each kind of study."""
+    found = new_table("At the first advice to stop", ("kind", *_AT_FIRST), words=1)
+    for kind, trials in _by_kind(finished):
+        found.add_row(kind, *_at_first([judged(done.result["steps"]) for done in trials]))
+    return found
+
+
+def rules_table(finished: Sequence[FinishedTrial]) -> Table:
+    """The same with other limits."""
+    found = new_table("With other limits", ("stability at least", "missing at most", *_AT_FIRST), words=0)
+    for stable, left in RULES:
+        mark = " (used)" if (stable, left) == (STABLE, LITTLE_LEFT) else ""
+        studies = [judged(done.result["steps"], stable, left) for done in finished]
+        found.add_row(f"{stable:g}{mark}", f"{left:g}", *_at_first(studies))
+    return found
+
+
+_AT_FIRST = ("advised in", "after answers", "stability", "stayed", "predicted missing", "lacking", "lacking at the end")
+
+
+def _at_first(studies: Sequence[Sequence[dict[str, Any]]]) -> list[str]:
+    """Cells on judged studies, in the order of the headings."""
+    firsts = [(step, steps[-1]["lacking"]) for steps in studies if (step := first_stop(steps)) is not None]
+    cells = [f"{len(firsts)} of {len(studies)}"]
+    if not firsts:
+        return cells + ["-"] * (len(_AT_FIRST) - 1)
+    mean = {key: np.mean([step[key] for step, _ in firsts]) for key in ("stability", "remaining", "lacking")}
+    stayed = sum(step["stayed"] for step, _ in firsts)
+    return [
+        *cells,
+        f"{np.median([step['answers'] for step, _ in firsts]):.0f}",
+        f"{mean['stability']:.0%}",
+        f"{stayed} of {len(firsts)}",
+        f"{mean['remaining']:.1%}",
+        f"{mean['lacking']:.1%}",
+        f"{np.mean([end for _, end in firsts]):.1%}",
+    ]
+
+
+def _by_kind(finished: Sequence[FinishedTrial]) -> list[tuple[str, list[FinishedTrial]]]:
+    """Studies of each kind, and of all together."""
+    kinds = [(kind.what, [done for done in finished if done.trial.task == name]) for name, kind in KINDS.items()]
+    return [(what, trials) for what, trials in kinds if trials] + [("all", list(finished))]
+
+
 def section(finished: Sequence[FinishedTrial]) -> Section:
-    """The table with what it is about."""
+    """The tables with what they are about."""
     text = (
-        "Simulated people with two hidden objectives of two inputs answer the optimiser's questions. Before each answer the "
-        "advice predicts how likely the Pareto set of the options seen so far is to stay; the next fit shows whether it did."
+        "Simulated people answer the questions of the optimiser as it is by default; how many objectives they have is not told. "
+        "Before each answer the advice predicts how likely the Pareto set of the options seen so far is to stay, and the next "
+        "fit shows whether it did; and which share of the reachable hypervolume is still missing, which the true objectives show."
     )
-    return Section("Advice to stop", [text, table(finished), flicker_table(finished)])
+    return Section(
+        "Advice to stop",
+        [
+            text,
+            table(finished),
+            advice_table(finished),
+            rules_table(finished),
+            remaining_table(finished),
+            flicker_table(finished),
+        ],
+    )
