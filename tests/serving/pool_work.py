@@ -6,6 +6,7 @@ import os
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 
 def grow(mb: int, where: str) -> int:
@@ -54,6 +55,6 @@ def niceness() -> int:
     return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
 
 
-def question_from() -> int:
-    """The same, by the name of what is urgent."""
-    return niceness()
+def question_from(model: Any = None) -> int:
+    """The same, by the name of what is urgent; or how many choices a model learned from."""
+    return niceness() if model is None else int(model.data.n_choices)

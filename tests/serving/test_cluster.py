@@ -143,6 +143,26 @@ def test_memory_that_one_array_left_is_there_for_the_next(cluster: Cluster) -> N
         assert cluster.submit(page_faults).result(60) < 10_000  # of 25,600 if all of it were new
 
 
+def test_a_model_that_asks_several_questions_is_sent_once(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[Any] = []
+    scatter = cluster._client.scatter
+    monkeypatch.setattr(
+        cluster._client, "scatter", lambda model, **given: sent.append(model) or scatter(model, **given)
+    )
+    models = []
+    for count in (1, 2):
+        choices = [cb.Choice((0, 1), (0,))] * count
+        models.append(cb.ChoiceGP(1, engine="laplace").fit(cb.ChoiceData([[0.1], [0.9]], choices)))
+    first, second = models
+    asked = [cluster.submit(question_from, model).result(60) for model in (first, first, second, first)]
+    assert asked == [1, 1, 2, 1]
+    assert len(sent) == 2
+    assert sent[0] is first
+    cluster._sent = cluster._nothing_sent()  # as after the scheduler was lost
+    assert cluster.submit(question_from, first).result(60) == 1
+    assert len(sent) == 3
+
+
 def _has_loaded() -> bool:
     return "choicebo.optimizer" in sys.modules
 

@@ -10,6 +10,8 @@ from importlib import metadata
 from typing import Any
 
 from choicebo.errors import ComputationLostError, InvalidInputError
+from choicebo.model.posterior import Posterior
+from choicebo.optimizer.recent import Recent
 from choicebo.serving.computing import Computing
 from choicebo.serving.fair_queue import BESIDE, URGENT, Job
 from choicebo.serving.pool import Caps, be_ready, politely
@@ -23,6 +25,8 @@ _BEAT = 0.2
 _CENSUS_SECONDS = 2.0
 """Seconds for which the list of workers is taken as current."""
 _ATTEMPTS = 3
+_SENT_MODELS = 64
+"""Of so many models the workers keep a copy: each is sent once, and asks many questions."""
 
 
 class Cluster(Computing):
@@ -50,6 +54,7 @@ class Cluster(Computing):
         """How many jobs each worker that can be used computes at once."""
         self._counted = 0.0
         self._under_way: dict[Job, tuple[Future[Any], float]] = {}
+        self._sent = self._nothing_sent()
         self._changed = threading.Condition()
         self._count_workers()
         if self.refusals and not self._threads:
@@ -147,6 +152,21 @@ class Cluster(Computing):
                 time.sleep(_CENSUS_SECONDS)
                 self._reconnect()
 
+    @staticmethod
+    def _nothing_sent() -> Recent[tuple[Any, Any]]:
+        """Models, and where the workers have them; a model is held here, so that no other one can take its identity."""
+        return Recent(most=_SENT_MODELS)
+
+    def _to_send(self, argument: Any) -> Any:
+        """An argument as it is sent to a worker: of a model, the place at which the workers have it."""
+        if not isinstance(argument, Posterior):
+            return argument
+        known = self._sent.get(id(argument))
+        if known is None:
+            there = self._client.scatter(argument, hash=False, broadcast=True, timeout=_CONNECT_SECONDS)
+            known = self._sent.put(id(argument), (argument, there))
+        return known[1]
+
     def _step(self) -> None:
         if time.monotonic() - self._counted > _CENSUS_SECONDS:
             if self._client.status != "running":
@@ -168,8 +188,8 @@ class Cluster(Computing):
         if job is None or (not job.future.running() and not job.future.set_running_or_notify_cancel()):
             return
         only = list(self._threads) if len(self._threads) < len(self._versions) else None
-        call = (job.fn, *job.args) if job.level == URGENT else (politely, job.fn, *job.args)
         try:
+            call = (job.fn, *map(self._to_send, job.args)) if job.level == URGENT else (politely, job.fn, *job.args)
             begun = self._client.get_executor(pure=False).submit(
                 *call, **job.kwargs, priority=10 if job.level == URGENT else -job.level, workers=only
             )
@@ -207,6 +227,7 @@ class Cluster(Computing):
         if why == "scheduler":
             # Its workers may be gone with it: a job that is bound to them would wait for ever. See first who is there.
             self._threads, self._counted = {}, 0.0
+            self._sent = self._nothing_sent()
         if job.attempts < _ATTEMPTS and self.queue.put(job, first=True):
             return
         told = {"died": "died", "hung": f"took longer than {self.caps.seconds:g} s", "scheduler": "were lost"}[why]
@@ -225,6 +246,7 @@ class Cluster(Computing):
             self._client.close(timeout=1)
             self._client = self._connected()
             self._versions = {}
+            self._sent = self._nothing_sent()
         except Exception as error:
             log.warning("%s", error)
 
