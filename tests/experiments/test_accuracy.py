@@ -119,6 +119,14 @@ def test_the_table_has_mean_standard_error_lowest_and_the_papers_value():
     assert row == ("toy", "100", "0.54", *by_rule, "0.700", "1.50", "1/2")
 
 
+def test_folds_that_learn_from_overlapping_data_have_a_wider_standard_error():
+    scores = [score(value=0.7), score(value=0.8, seed=1)]
+    table = accuracy_report.table("Real", scores, "fold")
+    cells = {column.header: next(iter(column.cells)) for column in table.columns}
+    assert cells["pareto"] == f"0.750 ± {0.05 * (1 + 2 / 4) ** 0.5:.3f}"
+    assert "overlapping" in str(table.caption)
+
+
 def test_the_table_shows_ours_beside_the_papers():
     ceiling = finished(ORACLE_GP, {"oracle": 0.8, "exact": 0.81})
     peer = finished(EMBEDDING, {"n_choices": 100, "accuracy": 0.445, "model": "network"})

@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import Counter
 from concurrent.futures import CancelledError, Future
 from importlib import metadata
-from typing import Any
+from typing import Any, NamedTuple
 
 from choicebo.errors import ComputationLostError, InvalidInputError
 from choicebo.model.posterior import Posterior
@@ -26,7 +27,15 @@ _CENSUS_SECONDS = 2.0
 """Seconds for which the list of workers is taken as current."""
 _ATTEMPTS = 3
 _SENT_MODELS = 64
-"""Of so many models the workers keep a copy: each is sent once, and asks many questions."""
+"""Of so many models workers keep a copy: each is sent to a worker once, and asks many questions."""
+
+
+class _UnderWay(NamedTuple):
+    """A job that a worker computes."""
+
+    future: Future[Any]
+    began: float
+    worker: str
 
 
 class Cluster(Computing):
@@ -53,7 +62,7 @@ class Cluster(Computing):
         self._threads: dict[str, int] = {}
         """How many jobs each worker that can be used computes at once."""
         self._counted = 0.0
-        self._under_way: dict[Job, tuple[Future[Any], float]] = {}
+        self._under_way: dict[Job, _UnderWay] = {}
         self._sent = self._nothing_sent()
         self._changed = threading.Condition()
         self._count_workers()
@@ -84,9 +93,9 @@ class Cluster(Computing):
         for job in self.queue.close():
             job.future.set_exception(stopping())
         with self._changed:
-            under_way = [future for future, _ in self._under_way.values()]
-        for future in under_way:
-            future.cancel()
+            under_way = list(self._under_way.values())
+        for each in under_way:
+            each.future.cancel()
         self._client.close()
 
     # ---- who computes
@@ -154,18 +163,28 @@ class Cluster(Computing):
 
     @staticmethod
     def _nothing_sent() -> Recent[tuple[Any, Any]]:
-        """Models, and where the workers have them; a model is held here, so that no other one can take its identity."""
+        """Models, and where a worker has them; a model is held here, so that no other one can take its identity."""
         return Recent(most=_SENT_MODELS)
 
-    def _to_send(self, argument: Any) -> Any:
-        """An argument as it is sent to a worker: of a model, the place at which the workers have it."""
+    def _to_send(self, argument: Any, worker: str) -> Any:
+        """An argument as it is sent to a worker: of a model, the place at which that worker has it.
+
+        Each worker gets its own copy: one that computes something long is slow to hand its copy on.
+        """
         if not isinstance(argument, Posterior):
             return argument
-        known = self._sent.get(id(argument))
+        known = self._sent.get((id(argument), worker))
         if known is None:
-            there = self._client.scatter(argument, hash=False, broadcast=True, timeout=_CONNECT_SECONDS)
-            known = self._sent.put(id(argument), (argument, there))
+            there = self._client.scatter(argument, workers=[worker], hash=False, timeout=_CONNECT_SECONDS)
+            known = self._sent.put((id(argument), worker), (argument, there))
         return known[1]
+
+    def _free_worker(self) -> str:
+        """The worker that has least to do, for this server and for others that share the cluster."""
+        seen = self._client.processing()
+        with self._changed:
+            mine = Counter(each.worker for each in self._under_way.values())
+        return min(self._threads, key=lambda one: max(len(seen.get(one, ())), mine[one]) / self._threads[one])
 
     def _step(self) -> None:
         if time.monotonic() - self._counted > _CENSUS_SECONDS:
@@ -174,7 +193,7 @@ class Cluster(Computing):
             self._count_workers()
         now = time.monotonic()
         with self._changed:
-            late = [future for future, began in self._under_way.values() if now - began > self.caps.seconds]
+            late = [each.future for each in self._under_way.values() if now - each.began > self.caps.seconds]
             running, slow = len(self._under_way), sum(job.level > URGENT for job in self._under_way)
         for future in late:
             future.cancel()
@@ -187,22 +206,30 @@ class Cluster(Computing):
         job = self.queue.take(most=URGENT if slow >= free else BESIDE, seconds=_BEAT)
         if job is None or (not job.future.running() and not job.future.set_running_or_notify_cancel()):
             return
-        only = list(self._threads) if len(self._threads) < len(self._versions) else None
         try:
-            call = (job.fn, *map(self._to_send, job.args)) if job.level == URGENT else (politely, job.fn, *job.args)
+            worker = self._free_worker()
+            urgent = job.level == URGENT
+            sent = [self._to_send(each, worker) for each in job.args] if urgent else job.args
+            # If that worker goes, another one takes over; if some have another version, only one of those that have ours.
+            alike = not self.refusals
             begun = self._client.get_executor(pure=False).submit(
-                *call, **job.kwargs, priority=10 if job.level == URGENT else -job.level, workers=only
+                *((job.fn,) if urgent else (politely, job.fn)),
+                *sent,
+                **job.kwargs,
+                priority=10 if urgent else -job.level,
+                workers=[worker] if alike else list(self._threads),
+                allow_other_workers=alike,
             )
         except Exception:
             self.queue.put(job, first=True)
             raise
         with self._changed:
-            self._under_way[job] = begun, time.monotonic()
+            self._under_way[job] = _UnderWay(begun, time.monotonic(), worker)
         begun.add_done_callback(lambda found: self._done(job, found))
 
     def _done(self, job: Job, found: Future[Any]) -> None:
         with self._changed:
-            _, began = self._under_way.pop(job)
+            began = self._under_way.pop(job).began
             self._changed.notify_all()
         self.queue.took(job, time.monotonic() - began)
         try:
