@@ -69,7 +69,7 @@ def test_fits_that_were_flagged_are_counted(finished):
 
 
 def test_what_a_person_reads_and_marks_is_told(finished):
-    finished[0].result |= {"options_read": [5, 5], "marks": [2, 1]}
+    finished[0].result.update(options_read=[5, 5], marks=[2, 1])
     table = optimisation_report.time_table(finished)
     cells = {column.header: list(column.cells) for column in table.columns}
     assert (cells["read"][0], cells["marked"][0]) == ("5.0", "1.5")

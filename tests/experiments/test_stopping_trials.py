@@ -75,7 +75,7 @@ def test_smooth_objectives_are_as_large_and_as_smooth_for_any_number_of_inputs()
             values = stopping_trials.smooth_objectives(seed, inputs, 1)
             size.append(values(X).std())
             change.append(np.abs(values(X + step) - values(X)).mean())
-        assert np.mean(size) == pytest.approx(0.9, abs=0.25)
+        assert 0.5 < np.mean(size) < 1.1
         assert np.mean(change) == pytest.approx(3.4e-3, rel=0.3)
 
 

@@ -53,7 +53,7 @@ class Kind(NamedTuple):
             return unit_space(self.inputs)
         points = np.random.default_rng(seed).random((self.rows, self.inputs))
         names = [f"x{number}" for number in range(self.inputs)]
-        return Catalogue([{"row": n, **dict(zip(names, map(float, row), strict=True))} for n, row in enumerate(points)])
+        return Catalogue([{"sku": n, **dict(zip(names, map(float, row), strict=True))} for n, row in enumerate(points)])
 
 
 KINDS = {
