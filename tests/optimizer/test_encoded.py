@@ -1,5 +1,7 @@
 """Options are encoded once, and what a model is reduced to for one person is remembered."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -96,3 +98,18 @@ def test_a_beginning_of_the_history_is_told_apart_once_and_anew_when_it_changed(
     optimizer.undo()
     optimizer.tell(optimizer.open_queries[0], [1])
     assert optimizer.situation.fingerprint(2) == two
+
+
+def test_an_event_is_read_once_and_told_apart_by_what_happened_and_not_by_whom(monkeypatch: pytest.MonkeyPatch) -> None:
+    optimizer = cb.ChoiceOptimizer(SPACE, latent_dim=1, initial_queries=3)
+    optimizer.tell(optimizer.ask(), [0])
+    asked, answered = optimizer.situation.events
+    known, made = EncodedOptions(), []
+    content_of = encoded.content_of
+    monkeypatch.setattr(encoded, "content_of", lambda event: made.append(event) or content_of(event))
+    assert known.content(answered) == known.content(answered) != known.content(asked)
+    assert made == [answered, asked]
+    assert known.content(dataclasses.replace(answered, kept=(1,))) != known.content(answered)
+    assert known.content(dataclasses.replace(answered, rater="bo")) == known.content(answered)
+    shorter = dataclasses.replace(asked, question=dataclasses.replace(asked.question, options=asked.options[:2]))
+    assert known.content(shorter) != known.content(asked)

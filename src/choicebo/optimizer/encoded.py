@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
@@ -59,7 +60,7 @@ class EncodedOptions:
         return _once(self._keys, option, key_of)
 
     def content(self, event: Event) -> str:
-        """A text that events have in common after which the same question follows."""
+        """What events have in common after which the same question follows."""
         return _once(self._contents, event, content_of)
 
     def points(self, space: Searchable, options: Mapping[str, Option]) -> dict[str, Array]:
@@ -81,11 +82,11 @@ def _once(known: dict[int, tuple[T, str]], item: T, make: Callable[[T], str]) ->
 
 
 def content_of(event: Event) -> str:
-    """What the next question depends on, of one event; who did it is left out."""
+    """A digest of what the next question depends on, of one event; who did it is left out."""
     found_by = event.question and event.question.found_by
     marks = event.marks and event.marks.to_dict()
     content = [event.kind, event.target, event.kept, event.options, event.new, found_by, marks]
-    return json.dumps(content, sort_keys=True, default=str)
+    return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def key_of(option: Any) -> str:
