@@ -114,6 +114,7 @@ def test_the_report_compares_methods_person_by_person_and_tells_whether_ranks_ar
     summary = calibration_report.summary_table(people)
     cells = [list(row) for row in zip(*(column.cells for column in summary.columns), strict=True)]
     assert cells[0][3:] == ["2", "1", "30.0%", "30.0%", "-1.500 ± 0.500", "-"]
+    assert "several revisions" not in str(summary.caption)
     (gain,) = calibration_report.paired_table(people).columns[3].cells
     assert gain == "0.300 ± 0.100"
 

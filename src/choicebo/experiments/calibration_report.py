@@ -64,7 +64,8 @@ def summary_table(finished: Sequence[FinishedTrial]) -> Table:
         f"options not seen. In the band: true values of a hidden objective that lie in its {BAND:.0%} band."
     )
     shown = (*headings, "kept off by", "log score", "in the band")
-    found = new_table("Predicted and observed", shown, words=3, caption=caption + ABOUT_MIXED)
+    caption += ABOUT_MIXED if mark(finished) else ""
+    found = new_table("Predicted and observed", shown, words=3, caption=caption)
     for sort in SORTS:
         for answers in ANSWERS:
             for method in METHODS:
