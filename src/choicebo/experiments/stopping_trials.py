@@ -69,7 +69,7 @@ KINDS = {
 def trials(studies: int, questions: int, seed: int = 0) -> list[Trial]:
     """One trial for each simulated study, the kinds in turn, so that a run that is stopped leaves as many of each."""
     return [
-        Trial(EXPERIMENT, task, "choicebo", number, {"questions": questions})
+        Trial(EXPERIMENT, task, "choicebo", number, {"questions": questions, "latent_dim": "auto"})
         for number in range(seed, seed + studies)
         for task in KINDS
     ]
