@@ -30,6 +30,7 @@ from choicebo._runtime import one_blas_thread
 from choicebo.acquisition import ehvi, improvement, maximise, propose, thompson
 from choicebo.experiments import oracle_gp
 from choicebo.experiments.baselines import dueling
+from choicebo.experiments.calibration_trials import Given
 from choicebo.experiments.choosers import pareto_choice, random_sets
 from choicebo.experiments.optimisation_trials import INITIAL_OPTIONS, INITIAL_SETS, QUERY_SIZE
 from choicebo.experiments.problems import Problem, problem
@@ -38,8 +39,6 @@ from choicebo.model.covariance import Hyperparameters, HyperPrior
 from choicebo.model.draws import LatentDraws
 from choicebo.model.engines import Hamiltonian, question_engine
 from choicebo.model.engines.base import Learned, ModelSpec, Reporter
-from choicebo.model.engines.laplace import Ascender, Laplace
-from choicebo.model.engines.starting import starting_points
 from choicebo.model.evaluate import Likelihood
 from choicebo.optimizer.settings import Settings
 
@@ -134,7 +133,6 @@ class TruthfulLengths:
     """Learns nothing but the output scale: the length-scales are given."""
 
     log_lengthscale: Array
-    finalists: int = 8
 
     def learn(
         self,
@@ -145,22 +143,12 @@ class TruthfulLengths:
         report: Reporter,
     ) -> Learned:
         """The best mode at the best of a few output scales."""
-        ascender = Ascender.of(spec, likelihood)
-        starts = starting_points(rng, spec, likelihood, starts=32, report=report)
-        latents = [ascender.whitener.at(starts.hyper).latent(v[..., None].astype(np.float32))[..., 0] for v in starts.v]
-        best, n_e = None, spec.latent_dim
+        n_e, seed = spec.latent_dim, int(rng.integers(2**32))
+        found = []
         for scale in (4.0, 16.0, 64.0, 256.0):
             hyper = Hyperparameters(self.log_lengthscale, np.full(n_e, np.log(scale)), np.zeros((n_e, n_e)))
-            prior = ascender.whitener.at(hyper)
-            for latent in latents[: self.finalists]:
-                for order in (slice(None), slice(None, None, -1)):
-                    mode = ascender.mode(hyper, prior.whitened(latent[order]))
-                    state = ascender.begin(hyper, mode)
-                    if best is None or mode.log_evidence > best.mode.log_evidence:
-                        best = state
-        assert best is not None
-        basins = Laplace()._basins(ascender, best, starts.hyper, [])
-        return Learned(best.hyper, basins, np.array([best.evidence]))
+            found.append(Given(hyper).learn(np.random.default_rng(seed), spec, likelihood, start, report))
+        return max(found, key=lambda learned: float(learned.basins[0].log_evidence))
 
 
 def lengths_told(run: Run, seed: int) -> LatentDraws:
