@@ -59,16 +59,9 @@ def margin(size: float) -> Way:
     return lambda space: mock.patch.dict(ACQUISITIONS, others)
 
 
-def share_of_improvement(most: float) -> Way:
-    """Expected improvement finds up to this share of the new options, and not half of them."""
-
-    def divided(tried: Sequence[int], lasting: Sequence[int]) -> Array:
-        rate = (np.asarray(lasting) + 1.0) / (np.asarray(tried) + 2.0)
-        own = float(np.clip(2.0 * most * rate[0] / rate.sum(), shares.LEAST, most))
-        varied = min(0.5, 1.0 - own)
-        return np.array([own, varied, max(0.0, 1.0 - own - varied)])
-
-    return lambda space: mock.patch.object(shares, "shares", divided)
+def share_of_variations(part: float) -> Way:
+    """Variations find this part of an equal share while expected improvement succeeds, and not one half of it."""
+    return lambda space: mock.patch.object(shares, "MODEST", part)
 
 
 @contextlib.contextmanager
@@ -271,8 +264,8 @@ CANDIDATES: dict[str, tuple[Way, dict[str, Any]]] = {
     "as it is": (as_it_is, {}),
     "expected improvement alone": (as_it_is, {"acquisition": "ehvi"}),
     "Thompson in the place of variations": (as_it_is, {"acquisition": "ehvi+thompson"}),
-    "three quarters by expected improvement": (share_of_improvement(0.75), {}),
-    "nine tenths by expected improvement": (share_of_improvement(0.9), {}),
+    "half by variations": (share_of_variations(1.0), {}),
+    "a tenth by variations": (share_of_variations(0.2), {}),
     "set's own hypervolume": (set_hypervolume, {}),
     "known ones by the set's hypervolume": (lambda space: set_hypervolume(space, new_too=False), {}),
     "known ones by the worth of the answer": (companions_by_worth, {}),

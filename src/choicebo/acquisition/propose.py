@@ -87,7 +87,8 @@ def propose(
     probability = query.pareto_probabilities(draws.latent[:, answered])
     front = _likely(answered, probability)
     names = [acquisition.name for acquisition in acquisitions]
-    share = shares.shares(*shares.success(found_by or {}, names, options, options[front]))
+    succeeded = shares.success(found_by or {}, names, options, options[front])
+    share = shares.shares(*succeeded, last=shares.MODEST if acquisitions[-1].nearby else 1.0)
     new: list[Array] = []
     used: list[Acquisition] = []
     for number, place in enumerate(shares.allotted(share, new_count, seed)):

@@ -15,12 +15,17 @@ LEAST = 0.1
 """No share falls below this, or an equal one if that is less: what failed so far may serve later."""
 
 
-def shares(tried: Sequence[int], lasting: Sequence[int]) -> Array:
+MODEST = 0.5
+"""Of an equal share: what an acquisition that only varies known options gets while the others succeed."""
+
+
+def shares(tried: Sequence[int], lasting: Sequence[int], last: float = 1.0) -> Array:
     """Share of each acquisition, and of what they leave, which makes one more; ``lasting`` of its ``tried`` options are among
     the best.
 
-    All get the same, except that one which succeeds less often than the others gets only in proportion to its rate of
-    success. The last is never the one to lose: what lasts tells when an acquisition fails, and little about
+    All get the same, except that the last gets only the part ``last`` of that while the others succeed, and that one which
+    succeeds less often gets only in proportion to its rate of success. What it loses goes to the last one first, up to an
+    equal share. The last is never the one to lose: what lasts tells when an acquisition fails, and little about
     which of two that succeed is better, for an uncertain option is believed good for as long as nothing beat it.
 
     Examples:
@@ -28,14 +33,17 @@ def shares(tried: Sequence[int], lasting: Sequence[int]) -> Array:
         [0.5, 0.5, 0.0]
         >>> shares([30, 50], [0, 9]).round(2).tolist()
         [0.14, 0.5, 0.36]
-        >>> shares([50, 30], [9, 0]).tolist()
-        [0.5, 0.5, 0.0]
+        >>> shares([0, 0], [0, 0], last=0.5).tolist()
+        [0.75, 0.25, 0.0]
+        >>> shares([30, 50], [0, 9], last=0.5).round(2).tolist()
+        [0.21, 0.5, 0.29]
     """
     # One success and one failure in advance: before anything was tried all are alike.
     rate = (np.asarray(lasting) + 1.0) / (np.asarray(tried) + 2.0)
     equal = 1.0 / len(rate)
-    share = np.clip(rate / rate.sum(), min(LEAST, equal), equal)
-    share[-1] = equal
+    most = (1.0 - last * equal) / max(1, len(rate) - 1)
+    share = np.clip(most / equal * rate / rate.sum(), min(LEAST, equal), most)
+    share[-1] = min(equal, 1.0 - share[:-1].sum())
     return np.append(share, max(0.0, 1.0 - share.sum()))
 
 
