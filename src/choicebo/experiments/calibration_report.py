@@ -12,12 +12,13 @@ from scipy.stats import kstest
 from choicebo.experiments.calibration_trials import (
     ANSWERS,
     AVERAGED,
-    BAND,
+    BANDS,
     METHODS,
     OBJECTIVES,
     QUANTITIES,
     SAMPLER,
     SORTS,
+    TOLD,
 )
 from choicebo.experiments.document import Section
 from choicebo.experiments.report_tables import ABOUT_MIXED, Mean, mark, new_table
@@ -27,8 +28,7 @@ Array = NDArray[np.float64]
 
 EDGES = (0.0, 0.05, 0.2, 0.4, 0.6, 0.8, 0.95, 1.0)
 _SORTS = {"smooth": "smooth objectives", "model": "drawn from the model"}
-_METHODS = {"default": "the best ones", "averaged": f"{AVERAGED} averaged"}
-_WIDTHS = (0.5, 0.8, 0.95)
+_METHODS = {"default": "the best ones", "averaged": f"{AVERAGED} averaged", TOLD: "the true ones"}
 
 
 def curve(pairs: Array) -> list[tuple[float, float, int]]:
@@ -61,14 +61,14 @@ def summary_table(finished: Sequence[FinishedTrial]) -> Table:
     headings = ("people", "answers", "hyperparameters", "people simulated", "fits flagged", "Pareto set off by")
     caption = (
         "Off by: mean distance between predicted and observed shares, in bins. Log score: of the answers to questions about "
-        f"options not seen. In the band: true values of a hidden objective that lie in its {BAND:.0%} band."
+        "options not seen. In a band: true values of a hidden objective that lie in it."
     )
-    shown = (*headings, "kept off by", "log score", "in the band")
+    shown = (*headings, "kept off by", "log score", *(f"in the {band:.0%} band" for band in BANDS))
     caption += ABOUT_MIXED if mark(finished) else ""
     found = new_table("Predicted and observed", shown, words=3, caption=caption)
     for sort in SORTS:
         for answers in ANSWERS:
-            for method in METHODS:
+            for method in _METHODS:
                 mine = [
                     done
                     for done in finished
@@ -84,8 +84,9 @@ def _cells(mine: Sequence[FinishedTrial]) -> list[str]:
     flagged = sum(done.result["flagged"] for done in mine)
     off = [f"{error(_all_pairs(mine, key)):.1%}" for key in ("membership", "kept")]
     score = Mean.of([done.result["log_score"] for done in mine])
-    bands = [done.result["in_band"] for done in mine if "in_band" in done.result]
-    return [f"{len(mine)}{mark(mine)}", str(flagged), *off, str(score), f"{np.mean(bands):.1%}" if bands else "-"]
+    bands = np.array([done.result["in_bands"] for done in mine if "in_bands" in done.result])
+    held = [f"{share:.1%}" for share in bands.mean(0)] if len(bands) else ["-"] * len(BANDS)
+    return [f"{len(mine)}{mark(mine)}", str(flagged), *off, str(score), *held]
 
 
 def paired_table(finished: Sequence[FinishedTrial]) -> Table:
@@ -97,7 +98,7 @@ def paired_table(finished: Sequence[FinishedTrial]) -> Table:
             by_method: dict[str, dict[tuple[int, int], float]] = {method: {} for method in METHODS}
             for done in finished:
                 trial = done.trial
-                if trial.task == sort and trial.settings["objectives"] == objectives:
+                if trial.task == sort and trial.method in METHODS and trial.settings["objectives"] == objectives:
                     key = trial.settings["answers"], trial.repetition
                     by_method[trial.method][key] = done.result["log_score"]
             best, averaged = (by_method[method] for method in METHODS)
@@ -126,11 +127,11 @@ def sampler_table(finished: Sequence[FinishedTrial]) -> Table:
         "The true values lie in the middle 50, 80 and 95 % of the draws as often if the sampler draws from the posterior. "
         "p: of the Kolmogorov-Smirnov test that their ranks are uniform."
     )
-    headings = ("quantity", *(f"in the middle {width:.0%}" for width in _WIDTHS), "p", "fits")
+    headings = ("quantity", *(f"in the middle {width:.0%}" for width in BANDS), "p", "fits")
     found = new_table("Simulation-based calibration of the sampler", headings, words=1, caption=caption)
     for quantity in QUANTITIES:
         ranks = np.array([done.result[quantity] for done in finished])
-        shares = [np.mean(np.abs(ranks - 0.5) <= width / 2) for width in _WIDTHS]
+        shares = [np.mean(np.abs(ranks - 0.5) <= width / 2) for width in BANDS]
         p = kstest(ranks, "uniform").pvalue
         found.add_row(quantity, *(f"{share:.1%}" for share in shares), f"{p:.2f}", f"{len(ranks)}{mark(finished)}")
     return found
