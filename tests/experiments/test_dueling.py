@@ -43,3 +43,21 @@ def test_both_options_are_best_for_the_same_weights_and_differ(monkeypatch):
     assert not np.array_equal(*pair)
     assert len(set(weights)) == 1
     assert sum(weights[0]) == pytest.approx(1.0)
+
+
+def test_an_option_that_ties_with_all_others_in_one_objective_is_believed_in_too() -> None:
+    rng = np.random.default_rng(2)
+    X = rng.random((8, 2))
+    values = np.column_stack([X[:, 0], X[:, 1]])
+    values[[2, 5], 1] = 0.5
+    sets = [(0, 1, 3, 4), (2, 5), (6, 7, 0), (3, 6, 1)]
+    orders = [[each for shown in sets for each in dueling.compared(shown, column)] for column in values.T]
+    draws = dueling.believed(X, orders, dueling.one_objective(), 0)
+    assert draws.latent.shape[1:] == (8, 2)
+    np.testing.assert_array_equal(draws.X, X)
+    mean = draws.latent.mean(0)
+    assert np.corrcoef(mean[:, 0], X[:, 0])[0, 1] > 0.7
+    compared = [0, 1, 3, 4, 6, 7]
+    assert np.corrcoef(mean[compared, 1], X[compared, 1])[0, 1] > 0.7
+    # Where nothing was said, the draws differ more than where it was.
+    assert draws.latent[:, [2, 5], 1].std(0).min() > 0.5 * draws.latent[:, compared, 1].std(0).mean()

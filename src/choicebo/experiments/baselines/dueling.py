@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
 
 from choicebo.acquisition.propose import best_point
 from choicebo.acquisition.scalarised_thompson import ScalarisedThompson
@@ -41,7 +42,19 @@ def compared(rows: Sequence[int], values: Array) -> list[Choice]:
 
 def believed(X: Array, comparisons: Iterable[Sequence[Choice]], model: ChoiceGP, seed: int) -> LatentDraws:
     """Draws of all objectives at ``X: (n, d)``, each learned from its own comparisons."""
-    return joined([model.fit_silently(ChoiceData(X, list(each)), seed).draws.thinned(DRAWS) for each in comparisons])
+    found = [model.fit_silently(ChoiceData(X, list(each)), seed).draws.thinned(DRAWS) for each in comparisons]
+    # An option that is as good as all others beside it is compared with none, and its model does not have it.
+    if any(len(each.X) < len(X) for each in found):
+        found = [_at(X, each, seed) for each in found]
+    return joined(found)
+
+
+def _at(X: Array, draws: LatentDraws, seed: int) -> LatentDraws:
+    """The same draws of one objective, at all options ``X: (n, d)``."""
+    at = LatentDraws.of(X, draws.whitened, draws.lengthscales, draws.mixing, draws.kernel, draws.nugget)
+    part = draws.at(X, seed)[..., 0] / draws.mixing[0, 0]
+    white = solve_triangular(at.factors[0], part.T, lower=True, check_finite=False).T
+    return replace(at, whitened=white[:, None])
 
 
 def joined(found: Sequence[LatentDraws]) -> LatentDraws:
