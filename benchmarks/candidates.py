@@ -266,6 +266,7 @@ CANDIDATES: dict[str, tuple[Way, dict[str, Any]]] = {
     "Thompson in the place of variations": (as_it_is, {"acquisition": "ehvi+thompson"}),
     "half by variations": (share_of_variations(1.0), {}),
     "a tenth by variations": (share_of_variations(0.2), {}),
+    "copies allowed": (lambda space: mock.patch.object(propose, "_COPY", 0.0), {}),
     "set's own hypervolume": (set_hypervolume, {}),
     "known ones by the set's hypervolume": (lambda space: set_hypervolume(space, new_too=False), {}),
     "known ones by the worth of the answer": (companions_by_worth, {}),

@@ -12,9 +12,9 @@ from choicebo.acquisition import query, shares
 from choicebo.acquisition.interface import Acquisition, Known
 from choicebo.acquisition.maximise import Objective, any_relatives, maximise
 from choicebo.model.draws import LatentDraws
-from choicebo.space import Searchable
+from choicebo.space import Searchable, Space
 from choicebo.space.points import rows_in
-from choicebo.space.spacing import spaced
+from choicebo.space.spacing import differences, spaced
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -134,8 +134,8 @@ def best_point(
 ) -> Array:
     """The point (1, d) of the largest acquisition, or any relative of the believed front; (0, d) if nothing is left.
 
-    Where the best is too close to what it is shown ``beside``, the next best is taken. ``among`` are the rows of the draws
-    that were shown, if not all.
+    Where the best is too close to what it is shown ``beside``, or all but a copy of one of ``avoid``, the next best is taken.
+    ``among`` are the rows of the draws that were shown, if not all.
     """
     known = Known(draws, believed_front(draws, np.arange(len(draws.X)) if among is None else among), among)
     around = draws.X[known.front]
@@ -145,7 +145,27 @@ def best_point(
         ranked = maximise(objective, objective.slope, space, around, avoid, seed, nearby=acquisition.nearby).X
     if beside is None:
         return ranked[:1]
+    if isinstance(space, Space):
+        ranked = _without_copies(space, ranked, avoid, _COPY * beside.least_difference)
     return ranked[spaced(space.columns, ranked, min(1, len(ranked)), beside.least_difference, beside.points)]
+
+
+_COPY = 0.25
+"""Of the least difference: a new option that differs by less from a known one is a copy of it. More would keep a front that is
+short in all parameters from being filled."""
+_SOME = 32
+
+
+def _without_copies(space: Space, ranked: Array, known: Array, least: float) -> Array:
+    """The best of ``ranked: (n, d)`` that differ by ``least`` from all that are ``known: (m, d)``; all of them if none does."""
+    if least == 0.0 or len(known) == 0:
+        return ranked
+    for first in range(0, len(ranked), _SOME):
+        some = ranked[first : first + _SOME]
+        apart = differences(space.columns, some, known).min(1) >= least
+        if apart.any():
+            return np.asarray(some[apart])
+    return ranked
 
 
 def _likely(among: Rows, probability: Array) -> Rows:

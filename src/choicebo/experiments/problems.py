@@ -156,6 +156,12 @@ def _zdt3(x: Array) -> Array:
     return np.stack([first, g * (1 - np.sqrt(first / g) - first / g * np.sin(10 * np.pi * first))], axis=1)
 
 
+def _zdt4(x: Array) -> Array:
+    first, others = x[:, 0], x[:, 1:]
+    g = 1 + np.sum(10 + others**2 - 10 * np.cos(4 * np.pi * others), axis=1)
+    return np.stack([first, g * (1 - np.sqrt(first / g))], axis=1)
+
+
 def _dtlz2(x: Array) -> Array:
     angle, g = 0.5 * np.pi * x[:, 0], np.sum((x[:, 1:] - 0.5) ** 2, axis=1)
     return np.asarray((1 + g)[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1))
@@ -225,9 +231,10 @@ PROBLEMS: dict[str, Problem] = {each.name: each for each in _ALL}
 
 _BOWLS = 2.2948858680181656
 """What each of the two tilted bowls has at the centre of the other."""
-# Front hypervolumes: DTLZ2, DTLZ3 and the tilted bowls in closed form, the others by quadrature along the front.
+# Front hypervolumes: ZDT4, DTLZ2, DTLZ3 and the tilted bowls in closed form, the others by quadrature along the front.
 _DEVELOPMENT = (
     Problem("zdt3", 4, 2, ((0, 1),) * 4, (-11, -11), 128.778116, 1e-5, _zdt3),
+    Problem("zdt4", 4, 2, ((0, 1), (-5, 5), (-5, 5), (-5, 5)), (-11, -140), 11 * 140 - 1 / 3, 1e-9, _zdt4),
     Problem("dtlz2", 4, 2, ((0, 1),) * 4, (-1.1, -1.1), 1.21 - np.pi / 4, 1e-9, _dtlz2),
     Problem("dtlz3", 4, 2, ((0, 1),) * 4, (-400, -400), 400**2 - np.pi / 4, 1e-9, _dtlz3),
     Problem("dtlz2-3", 5, 3, ((0, 1),) * 5, (-1.1, -1.1, -1.1), 1.331 - np.pi / 6, 1e-9, _dtlz2_of_three),

@@ -1,0 +1,73 @@
+"""New options that are all but copies of known ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from acquisition_helpers import prior_draws
+
+import choicebo as cb
+from choicebo.acquisition import ACQUISITIONS, propose
+from choicebo.space.spacing import differences
+
+SPACE = cb.Space([cb.Real("a", 0, 1), cb.Real("b", 0, 1)])
+
+
+def proposed(least: float, seed: int, known: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """The new options of a question, and what had been shown."""
+    draws = prior_draws(m=30)
+    found = propose.propose(
+        draws,
+        SPACE,
+        (ACQUISITIONS["variation"],),
+        size=5,
+        new_count=2,
+        companions="dominated",
+        pending=np.empty((0, 2)),
+        avoid=draws.X if known is None else known,
+        seed=seed,
+        least_difference=least,
+    )
+    return found.points[found.new], draws.X
+
+
+def nearest(new: np.ndarray, known: np.ndarray) -> float:
+    return float(differences(SPACE.columns, new, known).min())
+
+
+def test_a_new_option_is_no_copy_of_one_that_was_shown() -> None:
+    least = 0.2  # so large that the best option is too close to a known one in some of the questions
+    closest = [nearest(*proposed(least, seed)) for seed in range(12)]
+    assert min(closest) >= 0.25 * least
+    assert min(nearest(*proposed(0.0, seed)) for seed in range(12)) < 0.25 * least, "without the rule there are copies"
+
+
+def test_options_that_may_be_shown_again_may_be_nearly_shown_again() -> None:
+    nothing = np.empty((0, 2))
+    assert min(nearest(*proposed(0.2, seed, nothing)) for seed in range(12)) < 0.25 * 0.2
+
+
+def test_where_every_option_is_a_copy_the_best_is_taken_all_the_same() -> None:
+    ranked = np.random.default_rng(0).random((100, 2))
+    known = np.stack(np.meshgrid(*[np.linspace(0, 1, 11)] * 2), -1).reshape(-1, 2)
+    np.testing.assert_array_equal(propose._without_copies(SPACE, ranked, known, 0.2), ranked)
+
+
+@pytest.mark.parametrize("first", [0, 31, 32, 70])
+def test_the_first_that_is_no_copy_comes_first(first: int) -> None:
+    known = np.array([[0.5, 0.5]])
+    ranked = np.tile([0.501, 0.499], (100, 1))
+    ranked[first:] = [0.6, 0.5]
+    assert propose._without_copies(SPACE, ranked, known, 0.01)[0].tolist() == [0.6, 0.5]
+
+
+def test_in_a_catalogue_products_may_be_alike() -> None:
+    rows = [{"sku": str(n), "a": 0.001 * n, "b": 0.0} for n in range(40)]
+    catalogue = cb.Catalogue([*rows, {"sku": "far", "a": 1.0, "b": 1.0}])
+    optimizer = cb.ChoiceOptimizer(catalogue, latent_dim=1, seed=0, initial_queries=1)
+    seen = set()
+    for _ in range(12):
+        query = optimizer.ask()
+        seen |= {option["sku"] for option in query.options}
+        optimizer.tell(query, [int(np.argmax([option["a"] for option in query.options]))])
+    assert len(seen) > 12
