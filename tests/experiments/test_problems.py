@@ -234,6 +234,7 @@ def along(first: float, last: float, dim: int, *, rest: float | None = None) -> 
     ("name", "front"),
     [
         ("zdt3", along(0.0, 1.0, 4, rest=0.0)),
+        ("zdt4", along(0.0, 1.0, 4, rest=0.0)),
         ("dtlz2", along(0.0, 1.0, 4, rest=0.5)),
         ("dtlz3", along(0.0, 1.0, 4, rest=0.5)),
         ("fonseca", along(-(3**-0.5), 3**-0.5, 3)),
@@ -279,3 +280,9 @@ def test_the_front_of_the_mixed_bowls_lies_between_the_centres_of_each_kind():
     assert 10 ** chosen.log_hypervolume_difference(values) < 2e-5
     others = chosen.objectives(chosen.space.snap(np.random.default_rng(0).random((20_000, 6))))
     assert hypervolume(np.vstack([values, others]), np.array(chosen.reference)) <= chosen.front_hypervolume
+
+
+def test_the_ripples_of_zdt4_have_their_published_height():
+    # Half a step off, the cosine of each input is -1 instead of 1: g is 1 + 3 (20 + 0.0625).
+    g = 1 + 3 * (20 + 0.0625)
+    assert minimised("zdt4", [1.0, 0.25, -0.25, 0.25]) == pytest.approx(np.array([[1.0, g - g**0.5]]))
