@@ -62,12 +62,19 @@ def test_the_first_that_is_no_copy_comes_first(first: int) -> None:
 
 
 def test_in_a_catalogue_products_may_be_alike() -> None:
-    rows = [{"sku": str(n), "a": 0.001 * n, "b": 0.0} for n in range(40)]
-    catalogue = cb.Catalogue([*rows, {"sku": "far", "a": 1.0, "b": 1.0}])
-    optimizer = cb.ChoiceOptimizer(catalogue, latent_dim=1, seed=0, initial_queries=1)
-    seen = set()
-    for _ in range(12):
-        query = optimizer.ask()
-        seen |= {option["sku"] for option in query.options}
-        optimizer.tell(query, [int(np.argmax([option["a"] for option in query.options]))])
-    assert len(seen) > 12
+    rng = np.random.default_rng(1)
+    draws = prior_draws(m=6)
+    near = np.clip(np.repeat(draws.X, 5, axis=0) + 0.02 * rng.standard_normal((30, 2)), 0.0, 1.0)
+    points = np.concatenate([near, rng.random((3, 2)), [[0.0, 0.0], [1.0, 1.0]]])
+    catalogue = cb.Catalogue([{"sku": str(n), "a": float(a), "b": float(b)} for n, (a, b) in enumerate(points)])
+    beside = propose.Beside(np.empty((0, 2)), 0.2)
+    copies = 0
+    for seed in range(4):
+        for name in ("ehvi", "thompson"):
+            any_but, best = (
+                propose.best_point(draws, catalogue, ACQUISITIONS[name], draws.X, seed, beside=each)
+                for each in (beside, None)
+            )
+            np.testing.assert_array_equal(any_but, best)
+            copies += nearest(best, draws.X) < 0.25 * 0.2
+    assert copies, "or the test says nothing"

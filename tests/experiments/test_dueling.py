@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from choicebo.acquisition.scalarised_thompson import ScalarisedThompson
+from choicebo.choices import ChoiceData
 from choicebo.experiments import optimisation_trials
 from choicebo.experiments.baselines import dueling
 from choicebo.experiments.problems import unit_space
@@ -59,5 +60,7 @@ def test_an_option_that_ties_with_all_others_in_one_objective_is_believed_in_too
     assert np.corrcoef(mean[:, 0], X[:, 0])[0, 1] > 0.7
     compared = [0, 1, 3, 4, 6, 7]
     assert np.corrcoef(mean[compared, 1], X[compared, 1])[0, 1] > 0.7
+    own = dueling.one_objective().fit_silently(ChoiceData(X, orders[1]), 0).draws.thinned(dueling.DRAWS)
+    np.testing.assert_allclose(draws.latent[:, compared, 1], own.at(X[compared], 0)[..., 0], atol=1e-4)
     # Where nothing was said, the draws differ more than where it was.
     assert draws.latent[:, [2, 5], 1].std(0).min() > 0.5 * draws.latent[:, compared, 1].std(0).mean()
