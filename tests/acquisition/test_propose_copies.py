@@ -52,15 +52,17 @@ def test_options_that_may_be_shown_again_may_be_nearly_shown_again(monkeypatch: 
 def test_where_every_option_is_a_copy_the_best_is_taken_all_the_same() -> None:
     ranked = np.random.default_rng(0).random((100, 2))
     known = np.stack(np.meshgrid(*[np.linspace(0, 1, 11)] * 2), -1).reshape(-1, 2)
-    np.testing.assert_array_equal(propose._without_copies(SPACE, ranked, known, 0.2), ranked)
+    beside = propose.Beside(np.empty((0, 2)), 0.8)
+    np.testing.assert_array_equal(propose._first_without_copies(SPACE, ranked, known, beside), ranked)
 
 
 @pytest.mark.parametrize("first", [0, 31, 32, 70])
-def test_the_first_that_is_no_copy_comes_first(first: int) -> None:
-    known = np.array([[0.5, 0.5]])
+def test_the_first_that_is_no_copy_and_differs_from_what_it_is_shown_with_is_taken(first: int) -> None:
+    known, beside = np.array([[0.5, 0.5]]), propose.Beside(np.array([[0.8, 0.8]]), 0.04)
     ranked = np.tile([0.501, 0.499], (100, 1))
+    ranked[1:first:2] = [0.82, 0.8]
     ranked[first:] = [0.6, 0.5]
-    assert propose._without_copies(SPACE, ranked, known, 0.01)[0].tolist() == [0.6, 0.5]
+    assert propose._first_without_copies(SPACE, ranked, known, beside).tolist() == [[0.6, 0.5]]
 
 
 def test_in_a_catalogue_products_may_be_alike() -> None:

@@ -14,7 +14,7 @@ from choicebo.acquisition.maximise import Objective, any_relatives, maximise
 from choicebo.model.draws import LatentDraws
 from choicebo.space import Searchable, Space
 from choicebo.space.points import rows_in
-from choicebo.space.spacing import differences, spaced
+from choicebo.space.spacing import apart, spaced
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -108,12 +108,12 @@ def propose(
         draws = draws.extended(point, seed + 101 + number)
     new_rows = np.arange(len(draws.X) - len(new), len(draws.X))
 
-    def apart(ranked: Rows, count: int, beside: Rows) -> Rows:
+    def keeping_distance(ranked: Rows, count: int, beside: Rows) -> Rows:
         return ranked[spaced(space.columns, draws.X[ranked], count, least_difference, draws.X[beside])]
 
     chances = np.zeros(len(draws.X))
     chances[answered] = probability
-    known_rows = _companions(draws, new_rows, front, answered, chances, size - len(new), companions, apart)
+    known_rows = _companions(draws, new_rows, front, answered, chances, size - len(new), companions, keeping_distance)
     points = np.concatenate([draws.X[new_rows], draws.X[known_rows]])
     is_new = np.arange(len(points)) < len(new)
     finders = tuple(acquisition.name for acquisition in used)
@@ -145,9 +145,10 @@ def best_point(
         ranked = maximise(objective, objective.slope, space, around, avoid, seed, nearby=acquisition.nearby).X
     if beside is None:
         return ranked[:1]
-    if isinstance(space, Space):
-        ranked = _without_copies(space, ranked, avoid, _COPY * beside.least_difference)
-    return ranked[spaced(space.columns, ranked, min(1, len(ranked)), beside.least_difference, beside.points)]
+    least = beside.least_difference
+    if isinstance(space, Space) and least > 0.0:
+        ranked = _first_without_copies(space, ranked, avoid, beside)
+    return ranked[spaced(space.columns, ranked, min(1, len(ranked)), least, beside.points)]
 
 
 _COPY = 0.25
@@ -156,15 +157,17 @@ short in all parameters from being filled."""
 _SOME = 32
 
 
-def _without_copies(space: Space, ranked: Array, known: Array, least: float) -> Array:
-    """The best of ``ranked: (n, d)`` that differ by ``least`` from all that are ``known: (m, d)``; all of them if none does."""
-    if least == 0.0 or len(known) == 0:
-        return ranked
+def _first_without_copies(space: Space, ranked: Array, known: Array, beside: Beside) -> Array:
+    """The best (1, d) of ``ranked: (n, d)`` that is no copy of one of the ``known: (m, d)`` and keeps its distance from what it
+    is shown ``beside``; all of them if none is and does."""
+    nearest = ((known, _COPY * beside.least_difference), (beside.points, beside.least_difference))
+    # Most often one of the first will do, and there may be thousands on either side.
     for first in range(0, len(ranked), _SOME):
         some = ranked[first : first + _SOME]
-        apart = differences(space.columns, some, known).min(1) >= least
-        if apart.any():
-            return np.asarray(some[apart])
+        for points, least in nearest:
+            some = some[apart(space.columns, some, points, least)]
+        if len(some):
+            return some[:1]
     return ranked
 
 

@@ -40,6 +40,16 @@ def differences(columns: Sequence[Column], left: Floats, right: Floats) -> Float
     return most
 
 
+def apart(columns: Sequence[Column], points: Floats, others: Floats, least: float) -> NDArray[np.bool_]:
+    """(n,): which of the points (n, d) differ by ``least`` from all of the others (m, d), of which there may be none.
+
+    >>> column = Column("a", "a", "continuous")
+    >>> apart([column], np.array([[0.1], [0.3]]), np.array([[0.2], [0.95]]), 0.1).tolist()
+    [True, True]
+    """
+    return np.asarray((differences(columns, points, others) >= least - _ROUNDING).all(1))
+
+
 def spaced(columns: Sequence[Column], ranked: Floats, count: int, least: float, beside: Floats) -> NDArray[np.int64]:
     """Rows of ``ranked: (n, d)``, best first: the best ``count`` that differ by ``least`` from each other and from ``beside``.
 
@@ -53,12 +63,12 @@ def spaced(columns: Sequence[Column], ranked: Floats, count: int, least: float, 
     free = np.ones(len(ranked), dtype=np.bool_)
     chosen: list[int] = []
     if least > 0.0 and len(beside):
-        free &= (differences(columns, ranked, beside) >= least - _ROUNDING).all(1)
+        free &= apart(columns, ranked, beside, least)
     while len(chosen) < count and free.any():
         best = int(free.argmax())
         chosen.append(best)
         free[best] = False
         if least > 0.0:
-            free &= differences(columns, ranked, ranked[best : best + 1])[:, 0] >= least - _ROUNDING
+            free &= apart(columns, ranked, ranked[best : best + 1], least)
     others = np.setdiff1d(np.arange(len(ranked)), chosen)[: count - len(chosen)]
     return np.array([*chosen, *others], dtype=np.int64)
