@@ -251,7 +251,7 @@ def told(model: ChoiceGP, hyper: Hyperparameters) -> ChoiceGP:
 
 def averaged(model: ChoiceGP, data: ChoiceData, fitted: Posterior, seed: int) -> list[Posterior]:
     """Models with hyperparameters that are drawn from the normal distribution with the curvature of the log-evidence at the
-    best ones. To weight them by their evidence as well would leave three to six of eight, and holds less of the truth in bands.
+    best ones. They count alike: weights by their evidence would leave few of them.
     """
     rng = np.random.default_rng(seed)
     likelihood, hyper, whitened = fitted.as_fitted()
