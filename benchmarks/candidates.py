@@ -270,6 +270,7 @@ CANDIDATES: dict[str, tuple[Way, dict[str, Any]]] = {
     "set's own hypervolume": (set_hypervolume, {}),
     "known ones by the set's hypervolume": (lambda space: set_hypervolume(space, new_too=False), {}),
     "known ones by the worth of the answer": (companions_by_worth, {}),
+    "known ones by the paper's rule": (as_it_is, {"companions": "dominated"}),
     "look-ahead": (look_ahead, {}),
     "variations on lines through the front": (lines, {}),
     "hyperparameters drawn": (as_it_is, {"kind": DrawnSettings}),

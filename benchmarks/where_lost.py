@@ -196,6 +196,7 @@ def truthful_companions(run: Run) -> Iterator[None]:
         probability: Array,
         count: int,
         rule: str,
+        seed: int,
         apart: propose.Apart,
     ) -> Rows:
         values = run.target.objectives(draws.X)

@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from acquisition_helpers import prior_draws, with_latent
 
 import choicebo as cb
@@ -29,6 +30,57 @@ def test_companions_are_those_of_the_front_most_likely_beaten_by_the_new_option(
     front = {row.tobytes() for row in draws.X[believed_front(draws, np.arange(30))]}
     shown = {row.tobytes() for row in proposal.points[1:]}
     assert shown <= front or front <= shown
+
+
+def doubted_draws(share):
+    """Draws of 12 options: 0 to 7 are always the best, 8 belongs to them in this share of the draws, the others never do."""
+    draws = prior_draws(m=12, nugget=1e-6)
+    latent = np.empty((draws.count, 12, 2))
+    latent[:, :8, 0] = np.arange(8.0)
+    latent[:, :8, 1] = -np.arange(8.0)
+    latent[:, 8] = np.where(np.arange(draws.count)[:, None] < share * draws.count, [3.5, -3.2], [2.5, -3.5])
+    latent[:, 9:] = -20.0 - np.arange(3.0)[:, None]
+    return with_latent(draws, latent)
+
+
+def known_rows(draws, **changes):
+    proposal = ask(draws, **changes)
+    known = proposal.points[~proposal.new]
+    return [int(np.flatnonzero((row == draws.X).all(1))[0]) for row in known]
+
+
+@pytest.mark.parametrize("share", [0.2, 0.45])
+def test_an_option_that_may_wrongly_be_taken_for_beaten_is_asked_about_again(share):
+    draws = doubted_draws(share)
+    assert 8 not in known_rows(draws, companions="dominated")
+    for seed in range(3):
+        rows = known_rows(draws, companions="doubted", seed=seed)
+        assert rows.count(8) == 1
+        assert len(rows) == 4
+        assert sum(row < 8 for row in rows) == 3
+
+
+def test_each_of_several_doubted_options_gets_its_turn():
+    draws = doubted_draws(0.4)
+    latent = draws.latent.copy()
+    latent[:, 9] = latent[::-1, 8] + 0.01  # in other draws, and never at the same time
+    draws = with_latent(draws, latent)
+    rows = [known_rows(draws, companions="doubted", seed=seed) for seed in range(12)]
+    assert all((8 in each) != (9 in each) for each in rows)
+    assert any(8 in each for each in rows)
+    assert any(9 in each for each in rows)
+
+
+def test_where_nothing_is_doubted_the_rule_is_the_papers():
+    draws = doubted_draws(0.1)
+    assert known_rows(draws, companions="doubted") == known_rows(draws, companions="dominated")
+
+
+def test_a_single_known_option_is_not_a_doubted_one():
+    draws = doubted_draws(0.4)
+    assert known_rows(draws, companions="doubted", new_count=4) == known_rows(
+        draws, companions="dominated", new_count=4
+    )
 
 
 def test_a_small_front_is_filled_up_with_the_next_best_options():

@@ -23,8 +23,13 @@ Apart = Callable[[Rows, int, Rows], Rows]
 
 DRAWS = 128
 """Draws that an acquisition averages over: enough for a ranking of points, few enough for thousands of points."""
-COMPANIONS = ("dominated", "informative")
-"""How known options are chosen beside new ones: the paper's rule, or those about which an answer would tell most."""
+COMPANIONS = ("doubted", "dominated", "informative")
+"""How known options are chosen beside new ones: the paper's rule, but for one place for an option that may wrongly be taken for
+beaten; the paper's rule alone; or those about which an answer would tell most."""
+
+DOUBTED = 0.15
+"""An option outside of the believed front is doubted, and not beaten, from this probability to be Pareto-optimal on. What some
+answer rejected is mostly below it; above it are options that only the model's idea of the whole space speaks against."""
 
 
 class Beside(NamedTuple):
@@ -113,7 +118,9 @@ def propose(
 
     chances = np.zeros(len(draws.X))
     chances[answered] = probability
-    known_rows = _companions(draws, new_rows, front, answered, chances, size - len(new), companions, keeping_distance)
+    known_rows = _companions(
+        draws, new_rows, front, answered, chances, size - len(new), companions, seed, keeping_distance
+    )
     points = np.concatenate([draws.X[new_rows], draws.X[known_rows]])
     is_new = np.arange(len(points)) < len(new)
     finders = tuple(acquisition.name for acquisition in used)
@@ -184,6 +191,7 @@ def _companions(
     probability: Array,
     count: int,
     rule: str,
+    seed: int,
     apart: Apart,
 ) -> Rows:
     """Known options for a question: of the believed front by ``rule``, and the next best where it is too small.
@@ -202,7 +210,12 @@ def _companions(
     else:
         ranked = query.most_dominated(draws, new, front, len(front))
     rest = np.setdiff1d(answered, front)
-    return apart(np.concatenate([ranked, rest[np.argsort(-probability[rest], kind="stable")]]), count, new)
+    rest = rest[np.argsort(-probability[rest], kind="stable")]
+    if rule == "doubted" and count > 1 and len(doubted := rest[probability[rest] >= DOUBTED]):
+        open_ = probability[doubted] * (1.0 - probability[doubted])
+        one = np.random.default_rng(seed).choice(doubted, size=1, p=open_ / open_.sum())
+        ranked, rest = np.concatenate([one, ranked]), rest[rest != one]
+    return apart(np.concatenate([ranked, rest]), count, new)
 
 
 def _reason(used: list[Acquisition], known: int, front: Rows, shown: Rows) -> str:

@@ -236,6 +236,7 @@ class PapersSettings(Settings):
     acquisition: str | Acquisition = "ucb"
     engine: str | Engine = "ess"
     new_per_query: int = 1
+    companions: str = "dominated"
     lapse: float = 0.0
 
     def _model(self, latent_dim: int, engine: str | Engine, known: KnownObjectives | None = None) -> ChoiceGP:

@@ -167,6 +167,12 @@ def _dtlz2(x: Array) -> Array:
     return np.asarray((1 + g)[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1))
 
 
+def _cubic(x: Array) -> Array:
+    # A concave front along the first input, whose far end is found last.
+    first, g = x[:, 0], 1 + 6 * np.mean((x[:, 1:] - 0.35) ** 2, axis=1)
+    return np.stack([first, g * (1 - (first / g) ** 3)], axis=1)
+
+
 def _dtlz3(x: Array) -> Array:
     angle = 0.5 * np.pi * x[:, 0]
     return np.asarray((1 + _ripples(x[:, 1:]))[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1))
@@ -236,6 +242,7 @@ _DEVELOPMENT = (
     Problem("zdt3", 4, 2, ((0, 1),) * 4, (-11, -11), 128.778116, 1e-5, _zdt3),
     Problem("zdt4", 4, 2, ((0, 1), (-5, 5), (-5, 5), (-5, 5)), (-11, -140), 11 * 140 - 1 / 3, 1e-9, _zdt4),
     Problem("dtlz2", 4, 2, ((0, 1),) * 4, (-1.1, -1.1), 1.21 - np.pi / 4, 1e-9, _dtlz2),
+    Problem("cubic", 3, 2, ((0, 1),) * 3, (-11, -11), 121 - 3 / 4, 1e-9, _cubic),
     Problem("dtlz3", 4, 2, ((0, 1),) * 4, (-400, -400), 400**2 - np.pi / 4, 1e-9, _dtlz3),
     Problem("dtlz2-3", 5, 3, ((0, 1),) * 5, (-1.1, -1.1, -1.1), 1.331 - np.pi / 6, 1e-9, _dtlz2_of_three),
     Problem("fonseca", 3, 2, ((-4, 4),) * 3, (-1.1, -1.1), 0.552115, 2e-6, _fonseca),

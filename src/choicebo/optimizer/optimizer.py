@@ -102,7 +102,8 @@ class ChoiceOptimizer:
         initial_queries: Space-filling questions before the model takes over; None: three, and one more for every two inputs, at
             most six.
         baseline: An option that the person has today: "none of these" then means that it beats all that are shown.
-        companions: How known options are chosen: "dominated" (most probably beaten by the new ones) or "informative".
+        companions: How known options are chosen: "dominated" (most probably beaten by the new ones), "doubted" (the same, but one
+            of them may wrongly be taken for beaten) or "informative".
         kernel: As in `ChoiceGP`.
         engine: As in `ChoiceGP`, with limits that suit a question.
         lapse: Probability that an answer is a slip.
@@ -142,7 +143,7 @@ class ChoiceOptimizer:
         new_per_query: int = NEW_PER_QUERY,
         initial_queries: int | None = None,
         baseline: Option | None = None,
-        companions: str = "dominated",
+        companions: str = "doubted",
         kernel: str | Kernel = "matern32",
         engine: str | Engine = "hmc",
         lapse: float = 0.01,

@@ -29,7 +29,7 @@ to the last."""
 LEAST_DIFFERENCE = 0.02
 """It costs the search nothing: see ``docs/explanation/asking.md``."""
 NEW_PER_QUERY = 2
-COMPANIONS = "dominated"
+COMPANIONS = "doubted"
 NEWCOMER_QUERIES = 2
 """Fewer than for the first person: the model can soon go by what the others answered."""
 
@@ -60,7 +60,8 @@ class Settings:
     baseline: Option | None = None
     """An option that the person has today: "none of these" then means that it beats all that are shown."""
     companions: str = COMPANIONS
-    """How known options are chosen: "dominated" (most probably beaten by the new ones) or "informative"."""
+    """How known options are chosen: "dominated" (most probably beaten by the new ones), "doubted" (the same, but one of them may
+    wrongly be taken for beaten) or "informative"."""
     kernel: str | Kernel = "matern32"
     engine: str | Engine = "hmc"
     lapse: float = 0.01
