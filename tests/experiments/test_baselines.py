@@ -1,5 +1,9 @@
 """Baselines from torch and BoTorch, and our problems beside BoTorch's."""
 
+import os
+import threading
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -16,7 +20,7 @@ from choicebo.errors import InvalidInputError
 from choicebo.experiments import bench, bench_step, optimisation_trials
 from choicebo.experiments.accuracy import pareto_embedding, share_equal, toy_split
 from choicebo.experiments.baselines import embedding, oracles, pairwise
-from choicebo.experiments.baselines.torch_tools import new_maximiser, quiet_and_seeded
+from choicebo.experiments.baselines.torch_tools import await_builds, new_maximiser, quiet_and_seeded
 from choicebo.experiments.bench_step import StepTiming
 from choicebo.experiments.choosers import Chooser, pareto_choice, random_sets
 from choicebo.experiments.problems import problem
@@ -311,3 +315,33 @@ def test_the_network_is_scored_on_the_toy_function_far_above_guessing():
     found = pareto_embedding(toy_split(100, seed=0, n_test=100))
     assert (found["task"], found["n_choices"], found["fold"]) == ("toy", 100, None)
     assert found["accuracy"] > 2 / 7
+
+
+@pytest.fixture
+def lock(tmp_path, monkeypatch):
+    monkeypatch.setenv("TORCH_EXTENSIONS_DIR", str(tmp_path))
+    found = tmp_path / "py311_cpu" / "logei_fused_ext" / "lock"
+    found.parent.mkdir(parents=True)
+    found.touch()
+    return found
+
+
+def test_what_a_killed_process_left_of_a_build_is_cleared_away(lock):
+    others = lock.parent.with_name("somebody_elses") / "lock"
+    others.parent.mkdir()
+    others.touch()
+    for each in (lock, others):
+        os.utime(each, (time.time() - 3600, time.time() - 3600))
+    await_builds()
+    assert not lock.exists()
+    assert others.exists()
+
+
+def test_a_build_of_another_process_is_awaited(lock):
+    ended = threading.Timer(0.4, lock.unlink)
+    ended.start()
+    began = time.monotonic()
+    await_builds()
+    assert time.monotonic() - began > 0.2
+    assert not lock.exists()
+    await_builds()  # nothing is left to wait for

@@ -21,7 +21,7 @@ from botorch.sampling import SobolQMCNormalSampler
 from gpytorch.mlls import ExactMarginalLogLikelihood
 from numpy.typing import NDArray
 
-from choicebo.experiments.baselines.torch_tools import new_maximiser, tensor
+from choicebo.experiments.baselines.torch_tools import await_builds, new_maximiser, tensor
 
 Array = NDArray[np.float64]
 
@@ -57,6 +57,7 @@ def nehvi(
 ) -> Array:
     """The next options: expected improvement of the hypervolume beyond ``reference``."""
     model = _regressions(X, Y)
+    await_builds()  # BoTorch compiles a part of this acquisition
 
     def acquisition(number: int, pending: torch.Tensor | None) -> AcquisitionFunction:
         return qLogNoisyExpectedHypervolumeImprovement(

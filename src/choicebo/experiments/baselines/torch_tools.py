@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -12,11 +15,15 @@ from botorch.acquisition import AcquisitionFunction
 from botorch.optim import optimize_acqf
 from numpy.typing import NDArray
 from torch.quasirandom import SobolEngine
+from torch.utils.cpp_extension import get_default_build_root
 
 Array = NDArray[np.float64]
 
 SEARCH = {"restarts": 10, "raw_samples": 512, "steps": 200}
 """How hard the next option is looked for: as hard as in BoTorch's tutorials."""
+
+_COMPILED = "logei_fused_ext"
+"""What BoTorch compiles for the improvement of a hypervolume."""
 
 
 @contextmanager
@@ -27,6 +34,28 @@ def quiet_and_seeded(seed: int) -> Iterator[None]:
         warnings.simplefilter("ignore")
         torch.manual_seed(seed)
         yield
+
+
+def await_builds(most_seconds: float = 600.0) -> None:
+    """Wait for what other processes compile for BoTorch, and clear away what a killed one left half-way.
+
+    PyTorch waits for the lock of such a process for ever, so that an experiment that was stopped in its first minute would
+    never go on. A build takes about a minute.
+    """
+    root = Path(os.environ.get("TORCH_EXTENSIONS_DIR") or get_default_build_root())
+    for lock in root.rglob(f"{_COMPILED}/lock"):
+        while (age := _age(lock)) is not None:
+            if age > most_seconds:
+                lock.unlink(missing_ok=True)
+            time.sleep(0.1)
+
+
+def _age(path: Path) -> float | None:
+    """Seconds since the file was written; ``None`` if there is none."""
+    try:
+        return time.time() - path.stat().st_mtime
+    except FileNotFoundError:
+        return None
 
 
 def tensor(values: Array) -> torch.Tensor:
