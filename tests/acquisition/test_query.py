@@ -76,11 +76,11 @@ def test_where_nothing_is_doubted_the_rule_is_the_papers():
     assert known_rows(draws, companions="doubted") == known_rows(draws, companions="dominated")
 
 
-def test_a_single_known_option_is_not_a_doubted_one():
-    draws = doubted_draws(0.4)
-    assert known_rows(draws, companions="doubted", new_count=4) == known_rows(
-        draws, companions="dominated", new_count=4
-    )
+@pytest.mark.parametrize(("new_count", "asked_about"), [(1, True), (2, True), (3, False), (4, False)])
+def test_there_is_a_place_for_a_doubted_option_only_beside_two_of_the_front(new_count, asked_about):
+    rows = known_rows(doubted_draws(0.4), companions="doubted", new_count=new_count)
+    assert len(rows) == 5 - new_count
+    assert (8 in rows) == asked_about
 
 
 def test_a_small_front_is_filled_up_with_the_next_best_options():

@@ -38,7 +38,7 @@ def study(tmp_path):
 @pytest.fixture(scope="module")
 def learned(tmp_path_factory):
     with make(tmp_path_factory.mktemp("learned") / "drinks.db") as made:
-        answer(made, [SUMMER, WINTER] * 5)
+        answer(made, [SUMMER, WINTER] * 6)
         yield made
 
 

@@ -31,6 +31,9 @@ DOUBTED = 0.15
 """An option outside of the believed front is doubted, and not beaten, from this probability to be Pareto-optimal on. What some
 answer rejected is mostly below it; above it are options that only the model's idea of the whole space speaks against."""
 
+_ROOM = 3
+"""So many known options leave a place for a doubted one: with fewer, a question would compare too little with the best."""
+
 
 class Beside(NamedTuple):
     """What a new option is shown beside, and how much it must differ from that."""
@@ -211,7 +214,7 @@ def _companions(
         ranked = query.most_dominated(draws, new, front, len(front))
     rest = np.setdiff1d(answered, front)
     rest = rest[np.argsort(-probability[rest], kind="stable")]
-    if rule == "doubted" and count > 1 and len(doubted := rest[probability[rest] >= DOUBTED]):
+    if rule == "doubted" and count >= _ROOM and len(doubted := rest[probability[rest] >= DOUBTED]):
         open_ = probability[doubted] * (1.0 - probability[doubted])
         one = np.random.default_rng(seed).choice(doubted, size=1, p=open_ / open_.sum())
         ranked, rest = np.concatenate([one, ranked]), rest[rest != one]

@@ -103,7 +103,7 @@ class ChoiceOptimizer:
             most six.
         baseline: An option that the person has today: "none of these" then means that it beats all that are shown.
         companions: How known options are chosen: "dominated" (most probably beaten by the new ones), "doubted" (the same, but one
-            of them may wrongly be taken for beaten) or "informative".
+            of three or more may wrongly be taken for beaten) or "informative".
         kernel: As in `ChoiceGP`.
         engine: As in `ChoiceGP`, with limits that suit a question.
         lapse: Probability that an answer is a slip.

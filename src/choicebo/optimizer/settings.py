@@ -60,8 +60,8 @@ class Settings:
     baseline: Option | None = None
     """An option that the person has today: "none of these" then means that it beats all that are shown."""
     companions: str = COMPANIONS
-    """How known options are chosen: "dominated" (most probably beaten by the new ones), "doubted" (the same, but one of them may
-    wrongly be taken for beaten) or "informative"."""
+    """How known options are chosen: "dominated" (most probably beaten by the new ones), "doubted" (the same, but one of three or
+    more may wrongly be taken for beaten) or "informative"."""
     kernel: str | Kernel = "matern32"
     engine: str | Engine = "hmc"
     lapse: float = 0.01
